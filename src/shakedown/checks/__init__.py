@@ -1,0 +1,1 @@
+"""Gates: smoke, accuracy, long context, tool calls."""

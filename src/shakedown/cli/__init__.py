@@ -1,0 +1,1 @@
+"""Commands: parse arguments, wire the rooms together, choose the exit code. No logic lives here."""

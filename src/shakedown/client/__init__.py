@@ -1,0 +1,1 @@
+"""One streaming HTTP client, one clock."""

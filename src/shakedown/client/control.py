@@ -1,0 +1,75 @@
+"""Control requests to a server: health, settings, one-off generations. Never used for measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from shakedown.domain.errors import ClientError
+
+
+class ControlClient:
+    """Small synchronous JSON client with a base URL; safe to share between threads.
+
+    Args:
+        base_url: scheme, host, port and optional prefix, without ``/v1``.
+        api_key: sent as a bearer token where given.
+        timeout_s: limit of each request, seconds.
+    """
+
+    def __init__(self, base_url: str, *, api_key: str | None = None, timeout_s: float = 60.0) -> None:
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        # trust_env=False: a proxy in the environment must never stand between a client and the server beside it.
+        self._http = httpx.Client(base_url=base_url.rstrip("/"), headers=headers, timeout=timeout_s, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def status(self, path: str) -> int | None:
+        """HTTP status of a GET, or None when nobody answers."""
+        try:
+            return self._http.get(path).status_code
+        except httpx.HTTPError:
+            return None
+
+    def text(self, path: str) -> str:
+        """Body of a GET as text.
+
+        Raises:
+            ClientError: on a connection failure or a status of 400 and above.
+        """
+        return self._send("GET", path, None).text
+
+    def json(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, object]:
+        """JSON object that the server answers.
+
+        Raises:
+            ClientError: on a connection failure, a status of 400 and above, or a body that is no JSON object.
+        """
+        response = self._send(method, path, body)
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise ClientError(f"{method} {path}: not JSON: {response.text[:200]!r}") from error
+        if not isinstance(answer, dict):
+            raise ClientError(f"{method} {path}: expected a JSON object, got {type(answer).__name__}")
+        return answer
+
+    def _send(self, method: str, path: str, body: Mapping[str, object] | None) -> httpx.Response:
+        try:
+            response = self._http.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise ClientError(f"{method} {path}: {type(error).__name__}: {error}") from error
+        if response.is_error:
+            raise ClientError(f"{method} {path}: HTTP {response.status_code}: {response.text[:500]}")
+        return response

@@ -1,0 +1,96 @@
+"""Diagnosis: root cause, symptoms, warnings, and the remedy a machine can apply."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shakedown.domain.base import ArgValue, Value
+from shakedown.domain.words import Category, Stage
+
+
+class Remedy(Value):
+    """What to change, in words and for a machine. Empty ``set``, ``remove`` and ``env`` means: advice only."""
+
+    advice: str
+    set_args: dict[str, ArgValue] = Field(default_factory=dict)
+    remove_args: tuple[str, ...] = ()
+    set_env: dict[str, str] = Field(default_factory=dict)
+    remove_env: tuple[str, ...] = ()
+    retry_unchanged: bool = False
+    """Launching the same line again may succeed (a port that was taken, a GPU that was still busy)."""
+
+    @property
+    def actionable(self) -> bool:
+        """Whether a machine can apply it."""
+        return bool(self.set_args or self.remove_args or self.set_env or self.remove_env or self.retry_unchanged)
+
+
+class RootCause(Value):
+    """The line that says why, and what is known of it. ``signature`` is None for an unknown traceback's last frame."""
+
+    category: Category | None
+    signature: str | None
+    line_number: int | None
+    """1-based line in the log; None when the evidence is not a line (an exit by SIGKILL)."""
+    line: str | None
+    captures: dict[str, str] = Field(default_factory=dict)
+    title: str
+    cause: str
+    remedy: Remedy | None
+    sources: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    """A few lines round the root line."""
+    suggested_only: bool = False
+    """True where the evidence suggests and does not prove (SIGKILL without a line)."""
+
+
+class Symptom(Value):
+    """A line that follows from the root, or a warning of a healthy server."""
+
+    signature: str | None
+    category: Category | None
+    line_number: int
+    line: str
+    title: str
+    advice: str = ""
+
+
+class Diagnosis(Value):
+    """What ``shakedown diagnose --json`` prints."""
+
+    engine: str | None
+    stage: str | None
+    failed: bool
+    root: RootCause | None
+    other_roots: tuple[RootCause, ...] = ()
+    """Further independent roots."""
+    symptoms: tuple[Symptom, ...] = ()
+    warnings: tuple[Symptom, ...] = ()
+    tail: tuple[str, ...] = ()
+
+
+class ExitEvidence(Value):
+    """How a server process ended, as far as it was seen: evidence beside its log."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    silent_s: float | None = None
+    """Seconds without a log line before the end."""
+    last_phase: str | None = None
+    stage: Stage | None = None
+    stalled: bool = False
+    """Ended by the stall limit, not by itself."""
+
+
+class Failure(Value):
+    """A candidate's failure in the results vocabulary."""
+
+    category: Category | None
+    signature: str | None
+    stage: Stage
+    root_line: str | None
+    line_number: int | None = None
+    title: str = ""
+    cause: str = ""
+    remedy: Remedy | None = None
+    sources: tuple[str, ...] = ()

@@ -1,0 +1,47 @@
+"""The input of ``shakedown trial``: everything one launch needs, as JSON."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shakedown.domain.base import Value
+from shakedown.domain.candidate import Candidate
+from shakedown.domain.words import GateLevel
+from shakedown.domain.workload import PointPlan
+
+
+class Gates(Value):
+    """Which checks a candidate must pass. ``max_kl`` limits the mean KL divergence from the reference in nats."""
+
+    level: GateLevel = GateLevel.QUICK
+    max_kl: float | None = Field(default=None, gt=0)
+    write_reference: bool = False
+    """This trial is the reference: write its log-probabilities to ``reference_file``."""
+    reference_file: str | None = None
+    context_tokens: int = Field(default=1024, ge=1)
+    """The longest input of the workloads: accuracy is gated at this length."""
+
+
+class Limits(Value):
+    """Time limits of supervision, seconds. Progress resets the stall limit; nothing else ends a healthy boot."""
+
+    boot_stall_s: float = Field(default=600.0, gt=0)
+    """No log line, CPU use or memory growth for this long while booting: hung."""
+    boot_total_s: float = Field(default=7200.0, gt=0)
+    serve_stall_s: float = Field(default=120.0, gt=0)
+    term_grace_s: float = Field(default=8.0, gt=0)
+    """Between SIGTERM and SIGKILL."""
+
+
+class TrialRequest(Value):
+    """One launch of one candidate: its gates, load points and limits, and the folder for logs and records."""
+
+    candidate: Candidate
+    folder: str
+    """Where ``server.log`` and request records go; made if missing."""
+    gates: Gates = Field(default_factory=Gates)
+    points: tuple[PointPlan, ...] = ()
+    limits: Limits = Field(default_factory=Limits)
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """None: a free port is taken."""

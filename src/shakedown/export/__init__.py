@@ -1,0 +1,1 @@
+"""Files that put the winner into production."""

@@ -1,0 +1,1 @@
+"""Facts about a checkpoint, a machine and an engine installation."""

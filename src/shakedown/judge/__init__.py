@@ -1,0 +1,1 @@
+"""Statistics, failures and gates to verdicts with reasons."""

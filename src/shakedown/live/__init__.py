@@ -1,0 +1,1 @@
+"""The terminal while a campaign runs: renders events."""

@@ -1,0 +1,1 @@
+"""The load generator: schedules (pure), prompts, the asyncio generator, stop conditions."""

@@ -1,0 +1,1 @@
+"""When requests are sent: pure, seeded functions that give absolute offsets."""

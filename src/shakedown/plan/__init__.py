@@ -1,0 +1,1 @@
+"""Space of candidates, rules, capacity, communication, strategies."""

@@ -1,0 +1,1 @@
+"""HTML, Markdown, JSON and terminal reports, drawn from stored results alone."""

@@ -1,0 +1,1 @@
+"""Summaries, steady state, intervals, equivalence, goodput."""

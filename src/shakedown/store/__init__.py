@@ -1,0 +1,1 @@
+"""What happened (SQLite) and every token's arrival (Parquet)."""
