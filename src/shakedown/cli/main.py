@@ -55,7 +55,7 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature that typer calls
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"shakedown {__version__}")
         raise typer.Exit
@@ -63,7 +63,7 @@ def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature that t
 
 @app.callback()
 def _root(
-    version: Annotated[  # noqa: ARG001 - acted on by its callback
+    version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:

@@ -24,7 +24,7 @@ class LocalTrial:
 
     def __init__(self, request: TrialRequest) -> None:
         # A temporary file, not a pipe: nobody has to read it for the trial to go on.
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "shakedown", "trial"],
             stdin=subprocess.PIPE,
