@@ -10,7 +10,7 @@ from scipy.stats import studentized_range, t
 
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
-from shakedown.stats.variance import CommonSpread, Spread, common_spread
+from shakedown.stats.variance import Spread, difference_error, pooled_spread, spread_of
 
 _LAUNCH_DF = 2
 """Launches beyond the first, over all candidates, from which on launch variance counts as measured."""
@@ -41,11 +41,11 @@ class Experiment:
     """All measured candidates of a campaign, compared on one footing.
 
     The unit of replication is the launch where launches were repeated, because a launch shifts all of its points
-    together; else it is a round of repeats, and the variance between launches is unknown. Spreads are moderated over
-    all candidates. Equivalence is two one-sided t tests, each at 1 - confidence, against ``margin``. Better and worse
-    are two-sided tests adjusted for all pairs of candidates (studentized range with Welch's degrees of freedom, as
-    Games and Howell 1976), so that picking the best afterwards is allowed for. docs/statistics.md has the reasons and
-    the calibration.
+    together; else it is a round of repeats, and the variance between launches is unknown. Spreads are pooled over all
+    candidates (:mod:`shakedown.stats.variance`). Equivalence is two one-sided t tests, each at 1 - confidence, against
+    ``margin``. Better and worse are two-sided tests adjusted for all pairs of candidates (studentized range with
+    Welch's degrees of freedom, as Games and Howell 1976), so that picking the best afterwards is allowed for.
+    docs/statistics.md has the reasons and the calibration.
 
     Attributes:
         arms: candidate id to its measurements.
@@ -58,7 +58,7 @@ class Experiment:
     workload_weights: Mapping[str, float]
     margin: float
     confidence: float
-    _spreads: dict[frozenset[PointKey], CommonSpread | None] = field(default_factory=dict, repr=False)
+    _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False)
 
     @property
     def launch_variance_measured(self) -> bool:
@@ -86,11 +86,11 @@ class Experiment:
         weights = point_weights(points, self.workload_weights)
         scores_a, scores_b = self._scores(self.arms[a], weights), self._scores(self.arms[b], weights)
         difference = _mean(scores_a) - _mean(scores_b)
-        common = self._common_spread(weights)
-        if common is None:
+        pooled = self._pooled_spread(weights)
+        if pooled is None:
             return Ratio(math.exp(difference), None, ComparisonStatus.INCONCLUSIVE, None, len(points))
-        error, df = _standard_error(
-            (common.moderate(scores_a), len(scores_a)), (common.moderate(scores_b), len(scores_b)), common.total_df
+        error, df = difference_error(
+            (spread_of(scores_a, pooled), len(scores_a)), (spread_of(scores_b, pooled), len(scores_b)), pooled
         )
         alpha = 1 - self.confidence
         half = float(t.ppf(1 - alpha / 2, df)) * error
@@ -113,11 +113,11 @@ class Experiment:
     def _scores(self, arm: Arm, weights: Mapping[PointKey, float]) -> list[float]:
         return launch_scores(arm, weights) if self.launch_variance_measured else repeat_scores(arm, weights)
 
-    def _common_spread(self, weights: Mapping[PointKey, float]) -> CommonSpread | None:
+    def _pooled_spread(self, weights: Mapping[PointKey, float]) -> Spread | None:
         key = frozenset(weights)
         if key not in self._spreads:
             able = [arm for arm in self.arms.values() if key <= arm.points()]
-            self._spreads[key] = common_spread([self._scores(arm, weights) for arm in able])
+            self._spreads[key] = pooled_spread([self._scores(arm, weights) for arm in able])
         return self._spreads[key]
 
     def _differs(self, statistic: float, df: float) -> bool:
@@ -130,14 +130,6 @@ class Experiment:
         if p >= alpha or p * pairs < alpha:
             return p < alpha
         return float(studentized_range.sf(statistic * math.sqrt(2), arms, df)) < alpha
-
-
-def _standard_error(a: tuple[Spread, int], b: tuple[Spread, int], total_df: float) -> tuple[float, float]:
-    """Standard error of the difference of two means, and its degrees of freedom (Welch and Satterthwaite)."""
-    variances = [spread.variance / count for spread, count in (a, b)]
-    total = sum(variances)
-    df = total**2 / sum(v**2 / spread.df for v, (spread, _) in zip(variances, (a, b), strict=True))
-    return math.sqrt(total), min(df, total_df)
 
 
 def _mean(values: Sequence[float]) -> float:
