@@ -1,4 +1,4 @@
-"""Numbers for people: units chosen by size, three significant digits, an en dash for what was not measured."""
+"""Values as people read them: units chosen by size, three significant digits, an en dash for what was not measured."""
 
 from __future__ import annotations
 
@@ -61,3 +61,11 @@ def change(value: float) -> str:
     if percent < 0.05:
         return "the same speed"
     return f"{number(percent, 2)} % {'faster' if value > 1 else 'slower'}"
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control characters made visible: a log line must not steer the terminal it is shown on."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
+        for character in text
+    )

@@ -55,3 +55,10 @@ def test_ratio_and_change() -> None:
     assert units.change(1.084) == "8.4 % faster"
     assert units.change(0.69) == "31 % slower"
     assert units.change(1.0001) == "the same speed"
+
+
+@given(st.text())
+def test_printable_text_holds_no_control_character(text: str) -> None:
+    shown = units.printable(text)
+    assert all(character.isprintable() or character in "\n\t" for character in shown)
+    assert "\x1b" not in units.printable("\x1b[31mred")
