@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from shakedown.domain.result import CampaignResult, CandidateResult, Finding
 from shakedown.domain.units import MISSING, change, latency, number, printable, ratio
-from shakedown.domain.words import Verdict
+from shakedown.domain.words import FindingKind, Verdict
 from shakedown.report import sentences
 from shakedown.report.base import Document, Format
 from shakedown.report.page.evidence import POINT_HEADS, Pair, flatten, items
@@ -37,6 +37,28 @@ KEY = (
     ("failed", "failed"),
     ("pruned", "not launched"),
 )
+
+
+DOUBTS = {
+    FindingKind.SUSPICIOUS_NULL,
+    FindingKind.UNEXPLAINED_DIFFERENCE,
+    FindingKind.NOT_IN_EFFECT,
+    FindingKind.SILENT_CAP,
+    FindingKind.CLIENT_LIMITED,
+    FindingKind.PROMPTS_REPEATED,
+    FindingKind.EARLY_STOPS,
+    FindingKind.NOISE_TOO_LARGE,
+    FindingKind.STALE_PROCESS,
+    FindingKind.THERMAL_OR_POWER_LIMITED,
+    FindingKind.ACCURACY_DOUBT,
+    FindingKind.BEYOND_CEILING,
+    FindingKind.RULE_CONTRADICTED,
+    FindingKind.BUDGET_EXHAUSTED,
+    FindingKind.ERRORS_UNDER_LOAD,
+    FindingKind.WORKLOADS_DISAGREE,
+    FindingKind.LAUNCH_VARIANCE_UNKNOWN,
+}
+"""Findings that a reader must weigh before believing the verdict; the others inform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +82,7 @@ class _Figure:
 @dataclass(frozen=True, slots=True)
 class _Finding:
     kind: str
+    doubt: bool
     summary: str
     advice: str
     evidence: list[Pair]
@@ -128,7 +151,7 @@ def facts(result: CampaignResult) -> list[Fact]:
     qualified = sum(candidate.verdict is Verdict.QUALIFIED for candidate in result.candidates)
     launches = sum(candidate.launches for candidate in result.candidates)
     found.append(Fact("Qualified", f"{qualified} of {len(result.candidates)}", "candidates passed every gate"))
-    found.append(Fact("Campaign", sentences.wall_time(result), sentences.plural(launches, "launch", "launches")))
+    found.append(Fact("Took", sentences.wall_time(result), sentences.plural(launches, "launch", "launches")))
     return found
 
 
@@ -155,6 +178,7 @@ def _finding(finding: Finding, result: CampaignResult) -> _Finding:
     labels = {candidate.id: candidate.label for candidate in result.candidates}
     return _Finding(
         kind=finding.kind.value.replace("_", " ").capitalize(),
+        doubt=finding.kind in DOUBTS,
         summary=finding.summary,
         advice=finding.advice,
         evidence=flatten(finding.evidence),
@@ -168,7 +192,7 @@ def _table_note(result: CampaignResult, keys: list[tuple[str, str]], shown: int)
     return (
         f"Ratio: geometric mean over all load levels, against the reference; the shaded band is the margin of "
         f"{sentences.percent(rule.margin)} round 1, the line the {sentences.percent(rule.confidence)} interval. "
-        f"In brackets beside tok/s: lowest and highest repeat.{where}"
+        f"Under tok/s: lowest and highest repeat.{where}"
     )
 
 

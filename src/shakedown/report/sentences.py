@@ -7,7 +7,6 @@ from collections import Counter
 from shakedown.domain.result import CampaignResult, CandidateResult, DecisionRule
 from shakedown.domain.units import change, duration, ratio
 from shakedown.domain.words import Objective, Standing, Verdict
-from shakedown.report.tables import levels
 
 OBJECTIVES = {
     Objective.OUTPUT_TOKENS_PER_S: "output tokens per second",
@@ -52,20 +51,13 @@ def _no_winner(result: CampaignResult) -> str:
 
 def _gain(result: CampaignResult, winner: CandidateResult) -> str:
     reference = next((c for c in result.candidates if c.id == result.campaign.reference), None)
-    so_far = "" if result.campaign.complete else ", of what has been measured so far"
-    claim = f"is the best choice for {objective(result)}{so_far}"
+    claim = "is the best choice" if result.campaign.complete else "is the best choice of what has been measured so far"
     if reference is None or winner.objective is None:
         return claim
     if winner.id == reference.id:
         return f"{claim}: nothing beat the reference by more than the margin"
     interval = "" if winner.objective_interval is None else f" ({ratio(winner.objective, winner.objective_interval)})"
-    return f"{claim}: {change(winner.objective)} than {reference.label}{interval}, over {_spread(winner)}"
-
-
-def _spread(candidate: CandidateResult) -> str:
-    found = levels(candidate.points)
-    loads = plural(len(found), "load level")
-    return f"{loads} of {plural(len({level.workload for level in found}), 'workload')}"
+    return f"{claim}: {change(winner.objective)} than {reference.label}{interval}"
 
 
 def _others(result: CampaignResult, winner: CandidateResult | None) -> str:
@@ -79,7 +71,7 @@ def _others(result: CampaignResult, winner: CandidateResult | None) -> str:
         return "There was no other candidate."
     order = [*STANDINGS.values(), *VERDICTS.values()]
     parts = [f"{counts[words]} {words}" for words in order if counts[words]]
-    start = "Of the others" if winner is not None else f"Of {plural(len(result.candidates), 'candidate')}"
+    start = f"Of the {counts.total()} others" if winner is not None else f"Of {plural(counts.total(), 'candidate')}"
     return f"{start}: {', '.join(parts)}."
 
 

@@ -137,7 +137,7 @@ def _figures(level: Level | None) -> list[Figure]:
         return [(MISSING, "")] * 3
     rate = number(level.output_tokens_per_s)
     if level.spread is not None:
-        rate += f" ({number(level.spread[0])} to {number(level.spread[1])})"
+        rate += f"\n{number(level.spread[0])} to {number(level.spread[1])}"
     return [
         (rate, sortable(level.output_tokens_per_s)),
         (latency(level.ttft_p50_s), sortable(level.ttft_p50_s)),

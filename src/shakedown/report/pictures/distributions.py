@@ -9,7 +9,7 @@ from markupsafe import Markup
 from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import latency
-from shakedown.report.pictures.draw import RIGHT, WIDTH, Panel, Picture, group, line, svg, tag, text
+from shakedown.report.pictures.draw import RIGHT, WIDTH, Panel, Picture, group, line, svg, tag, text, tick_latency
 from shakedown.report.pictures.scale import Scale, spread
 from shakedown.report.tables import ranked, workloads
 
@@ -67,20 +67,19 @@ def _axis(x: Scale, height: float) -> Markup:
     for value in x.ticks(4):
         parts += [
             line(x(value), HEAD - 6, x(value), bottom),
-            text(x(value), bottom + 16, latency(value), anchor="middle"),
+            text(x(value), bottom + 16, tick_latency(value), anchor="middle"),
         ]
     return tag("g", *parts, aria_hidden="true")
 
 
 def _row(candidate: CandidateResult, d: Distribution, x: Scale, y: float) -> Markup:
     words = (
-        f"{candidate.label}\np50 {latency(d.p50)}, p90 {latency(d.p90)}, p99 {latency(d.p99)}, max {latency(d.max)}, "
-        f"{d.samples} samples"
+        f"p50 {latency(d.p50)}, p90 {latency(d.p90)}, p99 {latency(d.p99)}, max {latency(d.max)}, {d.samples} samples"
     )
     return group(
         candidate,
         tag("title", words),
-        text(NAMES - 10, y + 4, shorten(candidate.label, 26), "row-name", "end"),
+        text(NAMES - 10, y + 4, shorten(candidate.label, 23), "row-name", "end"),
         line(x(d.p50), y, x(d.max), y, "whisker"),
         tag("rect", x=x(d.p50), y=y - 5, width=max(x(d.p90) - x(d.p50), 1), height=10, class_="box"),
         line(x(d.p99), y - 5, x(d.p99), y + 5, "whisker"),

@@ -38,17 +38,21 @@ class Picture:
 
 def tag(name: str, *children: str | Markup, **attributes: str | float | None) -> Markup:
     """One element. Text and values are escaped; an underscore in a name is a hyphen, ``class_`` is ``class``."""
-    written = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), printable(_value(value)))
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    inner = Markup("").join(child if isinstance(child, Markup) else escape(printable(child)) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(name, written, inner)
+    if not children:
+        return Markup(f"<{name}{written}/>")  # noqa: S704 - names are ours, values were escaped
+    inner = "".join(child if isinstance(child, Markup) else escape(printable(child)) for child in children)
+    return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - names are ours, the rest was escaped
 
 
 def _value(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else f"{value:.1f}"
+    if isinstance(value, str):
+        return escape(printable(value))
+    return f"{value:g}" if abs(value) < 1e5 else f"{value:.1f}"
 
 
 def text(x: float, y: float, words: str, class_: str = "axis", anchor: str = "start") -> Markup:
@@ -67,8 +71,9 @@ def path(points: Iterable[tuple[float, float]], class_: str) -> Markup:
 
 
 def group(candidate: CandidateResult, *children: Markup, class_: str = "series") -> Markup:
-    """All marks of one candidate: the page lights them up together wherever they are."""
-    return tag("g", *children, class_=f"{class_} {role(candidate)}", data_c=candidate.id)
+    """All marks of one candidate: the page lights them up together, and puts ``data-name`` before what a mark says."""
+    name = candidate.label or candidate.id
+    return tag("g", *children, class_=f"{class_} {role(candidate)}", data_c=candidate.id, data_name=name)
 
 
 def mark(x: float, y: float, words: str, radius: float = 3.5) -> Markup:
@@ -135,3 +140,17 @@ def svg(label: str, *children: Markup, height: float = HEIGHT, width: float = WI
         aria_label=label,
         xmlns="http://www.w3.org/2000/svg",
     )
+
+
+def tick_number(value: float) -> str:
+    """A number beside an axis: no digits that say nothing."""
+    return f"{value:,.10g}"
+
+
+def tick_latency(seconds: float) -> str:
+    """A latency beside an axis."""
+    if seconds == 0:
+        return "0"
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.6g} µs"
+    return f"{seconds * 1e3:.6g} ms" if seconds < 1 else f"{seconds:,.6g} s"

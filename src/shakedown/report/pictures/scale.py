@@ -37,9 +37,9 @@ def linear(values: Iterable[float], start: float, end: float) -> Scale:
 
 
 def spread(values: Iterable[float], start: float, end: float) -> Scale:
-    """A scale over positive values: logarithmic where they span more than a factor of ten, else from zero."""
+    """A scale over positive values: logarithmic where they span more than a factor of twenty, else from zero."""
     known = [value for value in values if value > 0]
-    if not known or max(known) / min(known) <= 10:
+    if not known or max(known) / min(known) <= 20:
         return linear(known, start, end)
     return logarithmic(known, start, end)
 

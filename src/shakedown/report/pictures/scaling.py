@@ -5,7 +5,6 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from shakedown.domain.result import CampaignResult
-from shakedown.domain.units import number
 from shakedown.report.pictures.draw import (
     BOTTOM,
     HEIGHT,
@@ -23,8 +22,9 @@ from shakedown.report.pictures.draw import (
     path,
     svg,
     text,
+    tick_number,
 )
-from shakedown.report.pictures.scale import Scale, linear, logarithmic
+from shakedown.report.pictures.scale import Scale, logarithmic, spread
 from shakedown.report.pictures.throughput_latency import words
 from shakedown.report.tables import levels, workloads
 
@@ -48,22 +48,22 @@ def _panel(result: CampaignResult, workload: str) -> Panel | None:
     if len(loads) < 2:
         return None
     x = logarithmic(loads, LEFT + 10, WIDTH - RIGHT - 10)
-    y = linear((rate for _, _, rate in everything if rate), HEIGHT - BOTTOM, TOP + 8)
+    y = spread((rate for _, _, rate in everything if rate), HEIGHT - BOTTOM, TOP + 8)
     marks = []
     for candidate in paint_order(result.candidates, result.campaign.reference):
         points = [(level, x(load), y(rate)) for level, load, rate in shown[candidate.id] if load and rate]
         if points:
             series = [path(((px, py) for _, px, py in points), "curve")]
-            series += [mark(px, py, words(candidate, level), 3) for level, px, py in points]
+            series += [mark(px, py, words(level), 3) for level, px, py in points]
             kind = "series reference" if candidate.id == result.campaign.reference else "series"
             marks.append(group(candidate, *series, class_=kind))
     axes = frame(
         x,
         y,
         x_title="requests at once, logarithmic",
-        y_title="output tokens per second, all requests",
+        y_title="output tokens per second, all requests" + (", logarithmic" if y.logarithmic else ""),
         write_x=lambda value: f"{value:g}",
-        write_y=number,
+        write_y=tick_number,
         x_ticks=loads,
     )
     label = f"Throughput over concurrency on {workload}; the figures are in the tables below."

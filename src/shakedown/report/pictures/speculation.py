@@ -13,11 +13,11 @@ from markupsafe import Markup
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import change, number
 from shakedown.report.pictures.distributions import shorten
-from shakedown.report.pictures.draw import RIGHT, WIDTH, Panel, Picture, group, line, svg, tag, text
+from shakedown.report.pictures.draw import RIGHT, Panel, Picture, group, line, svg, tag, text
 from shakedown.report.pictures.scale import Scale
 from shakedown.report.tables import Level, levels
 
-ROW, HEAD, FOOT, NAMES = 24.0, 22.0, 44.0, 250.0
+ROW, HEAD, FOOT, NAMES, WIDE = 24.0, 22.0, 44.0, 390.0, 1140.0
 MOST_ROWS = 24
 
 
@@ -41,6 +41,8 @@ def gains(result: CampaignResult) -> list[Gain]:
     """Every load level at which the server's counters showed drafts."""
     found = []
     for candidate in result.candidates:
+        if all(point.accept_length is None for point in candidate.points):
+            continue
         plain = _without(candidate, result)
         rates = {level.key: level.output_tokens_per_s for level in levels(plain.points)} if plain else {}
         for level in levels(candidate.points):
@@ -70,23 +72,22 @@ def draw(result: CampaignResult) -> list[Panel]:
         return []
     height = HEAD + ROW * len(rows) + FOOT
     values = [gain.accept_length for gain in rows] + [gain.break_even for gain in rows if gain.break_even]
-    x = Scale(min(1.0, *values) if values else 1.0, max(values) * 1.05, NAMES, WIDTH - RIGHT - 6)
+    x = Scale(min(1.0, *values) if values else 1.0, max(values) * 1.05, NAMES, WIDE - RIGHT - 6)
     marks = [_row(gain, x, HEAD + ROW * (index + 0.5)) for index, gain in enumerate(rows)]
     bottom = height - FOOT
     axis = []
     for value in x.ticks(4):
         axis += [line(x(value), HEAD - 6, x(value), bottom), text(x(value), bottom + 16, f"{value:g}", anchor="middle")]
-    axis.append(text(WIDTH - RIGHT, height - 6, "tokens per verification step", "axis-title", "end"))
+    axis.append(text(WIDE - RIGHT, height - 6, "tokens per verification step", "axis-title", "end"))
     label = "Accept length and break-even by candidate, workload and load."
-    return [
-        Panel("accept length by kind of text", svg(label, tag("g", *axis, aria_hidden="true"), *marks, height=height))
-    ]
+    drawing = svg(label, tag("g", *axis, aria_hidden="true"), *marks, height=height, width=WIDE)
+    return [Panel("accept length by kind of text", drawing)]
 
 
 def _row(gain: Gain, x: Scale, y: float) -> Markup:
     at = f"{gain.level.workload} at {gain.level.load}"
-    words = f"{gain.candidate.label}\n{at}: {number(gain.accept_length)} tokens a step"
-    parts = [text(NAMES - 10, y + 4, shorten(f"{gain.candidate.label} · {at}", 40), "row-name", "end")]
+    words = f"{at}: {number(gain.accept_length)} tokens a step"
+    parts = [text(NAMES - 10, y + 4, shorten(f"{gain.candidate.label} · {at}", 56), "row-name", "end")]
     if gain.break_even is not None and gain.speed_up is not None:
         words += f", break-even {number(gain.break_even)}: {change(gain.speed_up)} than without"
         paid = "gain" if gain.speed_up >= 1 else "loss"

@@ -22,6 +22,8 @@ from shakedown.report.pictures.draw import (
     path,
     svg,
     text,
+    tick_latency,
+    tick_number,
 )
 from shakedown.report.pictures.scale import linear, spread
 from shakedown.report.tables import Level, levels, workloads
@@ -53,8 +55,8 @@ def _panel(result: CampaignResult, workload: str) -> Panel | None:
         y,
         x_title="time per output token, p50" + (", logarithmic" if x.logarithmic else ""),
         y_title="output tokens per second, all requests",
-        write_x=latency,
-        write_y=number,
+        write_x=tick_latency,
+        write_y=tick_number,
     )
     label = f"Throughput against time per output token on {workload}; the figures are in the tables below."
     return Panel(workload, svg(label, axes, *marks))
@@ -62,7 +64,7 @@ def _panel(result: CampaignResult, workload: str) -> Panel | None:
 
 def _series(candidate: CandidateResult, points: list[tuple[Level, float, float]], result: CampaignResult) -> Markup:
     parts = [path(((px, py) for _, px, py in points), "thread")] if len(points) > 1 else []
-    parts += [mark(px, py, words(candidate, level)) for level, px, py in points]
+    parts += [mark(px, py, words(level)) for level, px, py in points]
     winner = result.winner is not None and candidate.id == result.winner.id
     if winner or candidate.id == result.campaign.reference:
         _, px, py = points[-1]
@@ -75,10 +77,10 @@ def _series(candidate: CandidateResult, points: list[tuple[Level, float, float]]
     )
 
 
-def words(candidate: CandidateResult, level: Level) -> str:
-    """What a point says of itself."""
+def words(level: Level) -> str:
+    """What a point says of itself; whose it is, its group knows."""
     return (
-        f"{candidate.label}\n{level.workload} at {level.load}: {number(level.output_tokens_per_s)} tok/s, "
+        f"{level.workload} at {level.load}: {number(level.output_tokens_per_s)} tok/s, "
         f"TTFT {latency(level.ttft_p50_s)}, TPOT {latency(level.tpot_p50_s)}"
     )
 

@@ -74,7 +74,7 @@ def _launch(candidate: CandidateResult, trial: TrialResult, x: Scale, row: _Row,
     began = trial.started_at - start
     ended = (trial.finished_at or trial.started_at) - start
     verdict = "running" if trial.verdict is None else trial.verdict.value
-    words = f"{candidate.label}\n{verdict} after {duration(ended - began)}, boot {duration(trial.boot_s)}"
+    words = f"{verdict} after {duration(ended - began)}, boot {duration(trial.boot_s)}"
     bar = max(row.height * 0.6, 3.0)
     top = row.middle - bar / 2
     parts = [tag("title", words)]

@@ -127,7 +127,8 @@
 
   // The words of a mark beside the pointer, at once; the browser's own come late and small.
   for (const title of all(".series title")) {
-    title.parentElement.dataset.tip = title.textContent;
+    const name = title.closest("[data-name]").dataset.name;
+    title.parentElement.dataset.tip = `${name}\n${title.textContent}`;
     title.remove();
   }
   document.addEventListener("pointermove", (event) => {
