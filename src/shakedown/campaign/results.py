@@ -13,7 +13,7 @@ from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.judge.evidence import CampaignEvidence
-from shakedown.judge.judge import judge
+from shakedown.judge.decide import judge
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
 

@@ -12,7 +12,7 @@ from shakedown.campaign.pace import Pace
 from shakedown.campaign.places.base import Place, RunningTrial
 from shakedown.campaign.progress import Announcer
 from shakedown.campaign.requests import REFERENCE_FILE, trial_request
-from shakedown.campaign.results import judge_campaign
+from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
 from shakedown.campaign.subject import Subject
 from shakedown.client.clock import wall_time
@@ -20,6 +20,7 @@ from shakedown.domain.errors import ShakedownError
 from shakedown.domain.events import TrialFinished
 from shakedown.domain.failure import Failure
 from shakedown.domain.progress import Watch
+from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.words import Stage, Verdict
 from shakedown.engines.registry import engine_for
@@ -78,10 +79,12 @@ class CampaignRunner:
             launch = self._next(result)
             if launch is None:
                 break
-            self._launch(launch)
+            self._launch(launch.record)
             result = self._judge()
             self._announce.judged(_candidate(result, launch.record.candidate.id))
             self._announce.time_left(self._pace.left_s(self._store, result))
+        if not self._interrupt.requested:
+            self._store.put_fact(ENDED, {"at": wall_time()})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)
         self._announce.ended(result, interrupted=self._interrupt.requested)
         return Ended(result, self._interrupt.requested)
@@ -100,8 +103,7 @@ class CampaignRunner:
             launches_left=self._pace.launches_left(self._store),
         )
 
-    def _launch(self, launch: NextLaunch) -> None:
-        record = launch.record
+    def _launch(self, record: CandidateRecord) -> None:
         trial_id = self._store.begin_trial(record.candidate.id)
         index, of = self._pace.position(self._store)
         self._announce.trial_began(trial_id, record, index=index, of=of)
@@ -117,9 +119,11 @@ class CampaignRunner:
         if not finished:
             self._store.mark_broken(trial_id)
             return
-        derived = mend(self._spec, self._engine, self._store, trial_id)
-        if derived is not None:
-            self._announce.added(derived.record, record.candidate.label, derived.change)
+        mended = mend(self._spec, self._engine, self._store, trial_id)
+        if mended is not None and mended.is_new:
+            self._announce.added(mended.record, record.candidate.label, mended.change)
+        elif mended is not None and not self._interrupt.requested:
+            self._launch(mended.record)
 
     def _follow(self, trial_id: str, running: RunningTrial) -> tuple[bool, str | None]:
         """Store a trial's events as they come; returns whether it finished, and how its process died if it did."""

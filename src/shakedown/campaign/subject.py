@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from shakedown.campaign.loader import DEMO_PREFIX
 from shakedown.domain.candidate import EngineRef
 from shakedown.domain.errors import UserError
 from shakedown.domain.facts import EngineFacts, MachineFacts, ModelFacts
-from shakedown.domain.spec import CampaignSpec
+from shakedown.domain.spec import CampaignSpec, Option
 from shakedown.inspect.assets import demo_model
 from shakedown.inspect.checkpoint import inspect_model
 from shakedown.inspect.engine import inspect_engine
 from shakedown.inspect.machine import inspect_machine
-from shakedown.inspect.resolve import resolve_engine
+from shakedown.inspect.resolve import resolve_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ def inspect_subject(spec: CampaignSpec, *, progress: Callable[[str], None]) -> S
         spec=spec,
         model=inspect_model(Path(spec.model.path)),
         machine=_machine(spec),
-        engine=inspect_engine(resolve_engine(spec.engine_ref())),
-        builds=tuple(inspect_engine(resolve_engine(reference)) for reference in references),
+        engine=inspect_engine(resolve_reference(spec.engine_ref())),
+        builds=tuple(inspect_engine(resolve_reference(reference)) for reference in references),
     )
 
 
-def _builds(spec: CampaignSpec):
+def _builds(spec: CampaignSpec) -> Iterator[Option]:
     for dimension in spec.vary:
         for option in dimension.choices:
             if option.python is not None or option.command is not None:

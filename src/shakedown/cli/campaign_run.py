@@ -24,7 +24,7 @@ def run_and_report(loaded: LoadedCampaign, folder: Path, *, as_json: bool) -> No
     """
     console = Console(stderr=as_json)
     with LiveView(console) as view:
-        ended = run_campaign(loaded, folder, watch=view.handle, tell=view.tell)
+        ended = run_campaign(loaded, folder, watch=view.handle, tell=console.print)
     page = folder / "report.html"
     page.write_text(html.render(ended.result), encoding="utf-8")
     terminal.render(ended.result, console)
