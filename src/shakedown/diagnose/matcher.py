@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from shakedown.diagnose.catalogue import signatures
-from shakedown.diagnose.patterns import LiteralSet, Pattern, any_of, compile_pattern, required_literal
+from shakedown.diagnose.patterns import LiteralSet, Match, Pattern, any_of, compile_pattern, required_literals
 from shakedown.diagnose.signature import Signature, Tier
 from shakedown.diagnose.textline import Line
 from shakedown.diagnose.tracebacks import CHAIN_MARKS, HEADER
@@ -38,14 +38,18 @@ class Matcher:
         self, members: Sequence[Signature], extra_literals: Iterable[str], engine: EngineKind | None = None
     ) -> None:
         self._engine = engine
-        entries: list[tuple[str, Signature | None, str]] = []
+        entries: list[tuple[str, Signature | None]] = []
         for signature in members:
-            entries += [(pattern, signature, required_literal(pattern)) for pattern in signature.patterns]
-        facts = dict.fromkeys(signature.requires for signature in members if signature.requires)
-        entries += [(fact, None, required_literal(fact)) for fact in facts]
+            entries += [(pattern, signature) for pattern in signature.patterns]
+        entries += [(fact, None) for fact in dict.fromkeys(entry.requires for entry in members) if fact is not None]
         self._entries = entries
-        self._literals = LiteralSet([literal for _, _, literal in entries])
-        self.trigger: Pattern = any_of([*dict.fromkeys(literal for _, _, literal in entries), *extra_literals])
+        holders: dict[str, list[int]] = {}
+        for index, (pattern, _) in enumerate(entries):
+            for literal in required_literals(pattern):
+                holders.setdefault(literal, []).append(index)
+        self._holders = list(holders.values())
+        self._literals = LiteralSet(list(holders))
+        self.trigger: Pattern = any_of([*holders, *extra_literals])
         """Finds the next place in a block that is worth reading."""
 
     def match(self, line: Line) -> tuple[list[SignatureMatch], list[str]]:
@@ -56,8 +60,8 @@ class Matcher:
         body, text = line.body.encode()[:_LINE_BYTES], line.text.encode()[:_LINE_BYTES]
         matches: dict[str, SignatureMatch] = {}
         facts: list[str] = []
-        for index in sorted(self._literals.present(text)):
-            pattern, signature, _ = self._entries[index]
+        for index in sorted({entry for literal in self._literals.present(text) for entry in self._holders[literal]}):
+            pattern, signature = self._entries[index]
             if signature is not None and signature.id in matches:
                 continue
             found = compile_pattern(pattern).search(body) or compile_pattern(pattern).search(text)
@@ -66,8 +70,7 @@ class Matcher:
             if signature is None:
                 facts.append(pattern)
             else:
-                captures = {key: value.decode("utf-8", "replace") for key, value in found.groupdict().items() if value}
-                matches[signature.id] = SignatureMatch(signature, captures)
+                matches[signature.id] = SignatureMatch(signature, _captures(found))
         ordered = sorted(matches.values(), key=lambda match: self._rank(match.signature))
         if any(match.signature.tier is Tier.BENIGN for match in ordered):
             ordered = [match for match in ordered if match.signature.tier in (Tier.BENIGN, Tier.WARNING)]
@@ -77,6 +80,11 @@ class Matcher:
         """Order matches of one line: specific before generic, conditional before plain, an engine's own first."""
         foreign = self._engine is not None and signature.engine not in (None, self._engine)
         return signature.generic, foreign, signature.requires is None, signature.engine is None
+
+
+def _captures(found: Match) -> dict[str, str]:
+    """Return what the named groups caught, empty ones left out."""
+    return {key.decode(): value.decode("utf-8", "replace") for key, value in found.groupdict().items() if value}
 
 
 _TRACEBACK_LITERALS = tuple(mark.replace("(", r"\(").replace(")", r"\)") for mark in (HEADER, *CHAIN_MARKS))

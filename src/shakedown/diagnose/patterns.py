@@ -7,13 +7,15 @@ Everything is matched as bytes in Latin-1, so that no line is undecodable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
 import re2
 
 _CLASS_ESCAPES = frozenset("dDwWsSbBAzZpPQEC123456789")
+_GROUP_OPENING = re.compile(r"\((?:\?(?:P<\w+>|:))?")
 _SHORTEST_LITERAL = 4
 
 
@@ -28,13 +30,18 @@ class Match(Protocol):
         """Return the offset behind the last byte."""
         ...
 
-    def groupdict(self) -> dict[str, bytes | None]:
+    def groupdict(self) -> dict[bytes, bytes | None]:
         """Return the named captures."""
         ...
 
 
 class Pattern(Protocol):
     """A compiled pattern over bytes."""
+
+    @property
+    def groupindex(self) -> Mapping[bytes, int]:
+        """Return the names of the captures."""
+        ...
 
     def search(self, text: bytes, pos: int = 0) -> Match | None:
         """Find the first match at or behind ``pos``."""
@@ -69,7 +76,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def any_of(literals: Sequence[str]) -> Pattern:
-    """Compile one pattern that finds any of the literals; each is as ``required_literal`` gave it."""
+    """Compile one pattern that finds any of the literals; each is as ``required_literals`` gave it."""
     return compile_pattern("|".join(literals))
 
 
@@ -88,83 +95,107 @@ class LiteralSet:
         return found or []
 
 
-def required_literal(pattern: str) -> str:
-    """Return the longest text that every match of ``pattern`` contains, as a pattern (escaped, with its case flag).
+def required_literals(pattern: str) -> tuple[str, ...]:
+    """Return texts of which every match of ``pattern`` contains at least one, as patterns (escaped, with case flag).
 
-    Only text outside groups, classes and optional parts counts, and it is cut at quotes and backslashes, because a log
-    line inside JSON has those escaped.
+    Texts are cut at quotes and backslashes, because a log line inside JSON has those escaped.
 
     Raises:
-        PatternError: if that leaves fewer than four characters: split the pattern, or say more.
+        PatternError: if some way of matching holds no text of four characters: the pattern must say more.
     """
     folded = pattern.startswith("(?i)")
-    runs = _literal_runs(pattern.removeprefix("(?i)"))
-    longest = max(runs, key=len, default="")
-    if len(longest.strip()) < _SHORTEST_LITERAL:
-        raise PatternError(f"{pattern!r} has no literal of {_SHORTEST_LITERAL} characters outside groups")
-    escaped: str = re2.escape(longest)
-    return f"(?i:{escaped})" if folded else escaped
+    try:
+        literals = _literals(pattern.removeprefix("(?i)"))
+    except (IndexError, ValueError) as error:
+        raise PatternError(f"{pattern!r} is no regular expression") from error
+    if literals is None:
+        raise PatternError(f"{pattern!r} can match without any text of {_SHORTEST_LITERAL} characters")
+    escaped = [re2.escape(literal) for literal in literals]
+    return tuple(f"(?i:{literal})" if folded else literal for literal in escaped)
 
 
-def _literal_runs(pattern: str) -> list[str]:
-    runs: list[str] = []
+def _literals(pattern: str) -> list[str] | None:
+    """Return the literals of a pattern's best part, those of all its alternatives together; None if one has none."""
+    together: list[str] = []
+    for alternative in _alternatives(pattern):
+        best = max(_choices(alternative), key=_worth, default=[""])
+        if _worth(best) < _SHORTEST_LITERAL:
+            return None
+        together += best
+    return together
+
+
+def _worth(choice: Iterable[str]) -> int:
+    return min(len(literal.strip()) for literal in choice)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Split at the ``|`` that are outside groups and classes."""
+    parts: list[str] = []
+    start = at = 0
+    while at < len(pattern):
+        if pattern[at] == "|":
+            parts.append(pattern[start:at])
+            start = at = at + 1
+        else:
+            at = _behind_atom(pattern, at)
+    return [*parts, pattern[start:]]
+
+
+def _choices(sequence: str) -> list[list[str]]:
+    """Return what a sequence must contain: each run of literal characters, and each group that is not optional."""
+    choices: list[list[str]] = []
     run = ""
     at = 0
-    while at < len(pattern):
-        literal, at = _next_atom(pattern, at)
-        quantifier = pattern[at] if at < len(pattern) else ""
-        if quantifier in ("?", "*", "{", "+"):
-            if quantifier == "+" and literal:
-                run += literal
-            runs.append(run)
-            run = ""
-            at = _behind_quantifier(pattern, at)
-        elif literal:
+    while at < len(sequence):
+        behind = _behind_atom(sequence, at)
+        atom = sequence[at:behind]
+        quantifier = sequence[behind : behind + 1]
+        optional = quantifier in {"?", "*", "{"} and bool(quantifier)
+        literal = _literal(atom)
+        if literal and not optional:
             run += literal
-        else:
-            runs.append(run)
+        if not literal or quantifier in {"?", "*", "{", "+"}:
+            choices.append([run])
             run = ""
-    return [*runs, run]
+        if atom.startswith("(") and not optional:
+            inner = _literals(_GROUP_OPENING.sub("", atom[:-1]))
+            choices += [inner] if inner else []
+        at = _behind_quantifier(sequence, behind) if quantifier in {"?", "*", "{", "+"} else behind
+    return [choice for choice in [*choices, [run]] if choice[0]]
 
 
-def _next_atom(pattern: str, at: int) -> tuple[str, int]:
-    """Return the literal character at ``at`` ("" if it is none) and the offset behind the atom."""
-    character = pattern[at]
-    if character == "\\":
-        escaped = pattern[at + 1]
-        return ("" if escaped in _CLASS_ESCAPES else escaped, at + 2)
-    if character == "(":
-        return "", _behind_group(pattern, at)
-    if character == "[":
-        return "", _behind_class(pattern, at)
-    if character == "|":
-        raise PatternError(f"{pattern!r}: alternatives at the top level belong into patterns of their own")
-    return ("" if character in ".^$\"'\\" else character, at + 1)
+def _literal(atom: str) -> str:
+    """Return the character that an atom stands for, "" if it is not one character."""
+    if atom.startswith("\\"):
+        return "" if atom[1] in _CLASS_ESCAPES or atom[1] == "\\" else atom[1]
+    return "" if len(atom) > 1 or atom in ".^$\"'" else atom
+
+
+def _behind_atom(pattern: str, at: int) -> int:
+    if pattern[at] == "\\":
+        return at + 2
+    if pattern[at] == "(":
+        return _behind_group(pattern, at)
+    if pattern[at] == "[":
+        return _behind_class(pattern, at)
+    return at + 1
 
 
 def _behind_quantifier(pattern: str, at: int) -> int:
     at = pattern.index("}", at) + 1 if pattern[at] == "{" else at + 1
-    return at + 1 if at < len(pattern) and pattern[at] == "?" else at
+    return at + 1 if pattern[at : at + 1] == "?" else at
 
 
 def _behind_class(pattern: str, at: int) -> int:
-    at += 2 if pattern[at + 1 : at + 2] in ("]", "^") else 1
+    at += 2 if pattern[at + 1] in "]^" else 1
     while pattern[at] != "]":
         at += 2 if pattern[at] == "\\" else 1
     return at + 1
 
 
 def _behind_group(pattern: str, at: int) -> int:
-    depth = 0
-    while True:
-        character = pattern[at]
-        if character == "\\":
-            at += 2
-            continue
-        if character == "[":
-            at = _behind_class(pattern, at)
-            continue
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        at += 1
-        if depth == 0:
-            return at
+    at += 1
+    while pattern[at] != ")":
+        at = _behind_atom(pattern, at)
+    return at + 1

@@ -61,35 +61,40 @@ def derive(
     """
     if root is None or root.signature is None:
         return Refused("no_remedy", "no signature knows this failure, so nothing is known to change")
-    if len(history) >= MOST_REMEDIES:
-        return Refused("exhausted", f"{MOST_REMEDIES} remedies were applied already: {', '.join(history)}")
     remedy = _remedy_for(candidate, root, engine_version)
     if remedy is None or not remedy.actionable:
         advice = remedy.advice if remedy and remedy.advice else "it has no remedy that a machine can apply"
         return Refused("no_remedy", f"{root.signature}: {advice}")
+    spent = _spent(root.signature, history)
+    if spent is not None:
+        return spent
     change = _Change(candidate, aliases or {})
     change.apply(remedy)
-    if root.signature in history and change.phrases:
-        return Refused("repeated", f"the remedy of {root.signature} was applied already and did not help")
-    if not change.phrases:
-        return _retried(candidate, root.signature, history, remedy)
-    mended = change.candidate(root.signature)
-    touched = _touched_dimensions(change.names, varied, aliases or {})
-    if touched:
-        what = "; ".join(change.phrases)
-        return Refused(
-            "changes_comparison", f"{what}: that would change {', '.join(touched)}, which is compared", mended
-        )
-    return Derived(mended, root.signature, tuple(change.phrases))
-
-
-def _retried(candidate: Candidate, signature: str, history: Sequence[str], remedy: Remedy) -> Derived | Refused:
-    if remedy.retry_unchanged and signature not in history:
-        again = candidate.model_copy(update={"derived_from": candidate.id, "remedy": signature})
-        return Derived(again, signature, ("launch again unchanged",), retry=True)
+    if change.phrases:
+        return _mended(change, root.signature, varied, aliases or {})
     if remedy.retry_unchanged:
-        return Refused("repeated", f"launching again did not help: {signature}")
-    return Refused("no_change", f"the remedy of {signature} asks for what is set already")
+        again = candidate.model_copy(update={"derived_from": candidate.id, "remedy": root.signature})
+        return Derived(again, root.signature, ("launch again unchanged",), retry=True)
+    return Refused("no_change", f"the remedy of {root.signature} asks for what is set already")
+
+
+def _spent(signature: str, history: Sequence[str]) -> Refused | None:
+    if signature in history:
+        return Refused("repeated", f"the remedy of {signature} was applied already and did not help")
+    if len(history) >= MOST_REMEDIES:
+        return Refused("exhausted", f"{MOST_REMEDIES} remedies were applied already: {', '.join(history)}")
+    return None
+
+
+def _mended(
+    change: _Change, signature: str, varied: Mapping[str, Collection[str]], aliases: Mapping[str, str]
+) -> Derived | Refused:
+    mended = change.candidate(signature)
+    touched = _touched_dimensions(change.names, varied, aliases)
+    if touched:
+        reason = f"{'; '.join(change.phrases)}: that would change {', '.join(touched)}, which is being compared"
+        return Refused("changes_comparison", reason, mended)
+    return Derived(mended, signature, tuple(change.phrases))
 
 
 def _remedy_for(candidate: Candidate, root: RootCause | Failure, engine_version: str | None) -> Remedy | None:
