@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from shakedown import __version__
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
-from shakedown.judge.evidence import CampaignEvidence
 from shakedown.judge.decide import judge
+from shakedown.judge.evidence import CampaignEvidence
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
 

@@ -128,7 +128,8 @@ class Server:
     def wait_ready(self, should_stop: Callable[[], bool] | None = None) -> ServerReady | Ended | None:
         """Wait until the server is healthy and has generated a token; emit ``PhaseReached`` as phases pass.
 
-        Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings found in the log. After ``Ended``,
+        Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings
+        found in the log. After ``Ended``,
         :meth:`stop` is still to be called.
         """
         if self._refusal is not None:
