@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scipy.stats import studentized_range, t
+from scipy.special import stdtr, stdtrit
+from scipy.stats import studentized_range
 
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
@@ -93,8 +94,8 @@ class Experiment:
             (spread_of(scores_a, pooled), len(scores_a)), (spread_of(scores_b, pooled), len(scores_b)), pooled
         )
         alpha = 1 - self.confidence
-        half = float(t.ppf(1 - alpha / 2, df)) * error
-        equivalence_half = float(t.ppf(1 - alpha, df)) * error
+        half = float(stdtrit(df, 1 - alpha / 2)) * error
+        equivalence_half = float(stdtrit(df, 1 - alpha)) * error
         limit = math.log1p(self.margin)
         if abs(difference) + equivalence_half < limit:
             status = ComparisonStatus.EQUIVALENT
@@ -123,7 +124,7 @@ class Experiment:
     def _differs(self, statistic: float, df: float) -> bool:
         """Whether a pair differs, allowing for all pairs of candidates."""
         alpha = 1 - self.confidence
-        p = 2 * float(t.sf(statistic, df))
+        p = 2 * float(stdtr(df, -statistic))
         arms = len(self.arms)
         pairs = arms * (arms - 1) / 2
         # The adjusted p lies between these two; the studentized range is slow and seldom needed.
