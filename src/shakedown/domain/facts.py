@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from shakedown.domain.base import ArgValue, Value
+from shakedown.domain.candidate import EngineRef
 from shakedown.domain.words import EngineKind
 
 Role = Literal[
@@ -243,6 +244,8 @@ class FlagFacts(Value):
     """None: any value."""
     default: ArgValue | None = None
     takes_value: bool | None = None
+    repeats: bool = False
+    """Takes several values, separated by commas or repeated."""
     help: str = ""
 
 
@@ -252,7 +255,9 @@ class EngineFacts(Value):
     kind: EngineKind
     version: str | None
     flags: dict[str, FlagFacts] | None = None
-    """By canonical name; None where the engine could not be asked."""
+    """By first long spelling; None where the engine could not be asked."""
+    flags_complete: bool = True
+    """False where only a help text was read, which leaves hidden flags out."""
     python: str | None = None
     command: tuple[str, ...] | None = None
     packages: dict[str, str] = Field(default_factory=dict)
@@ -260,6 +265,12 @@ class EngineFacts(Value):
     kernel_archs: dict[str, tuple[str, ...]] | None = None
     """Library to GPU architectures it holds machine code for (``sm_90a``); None where not looked at."""
     notes: tuple[FactNote, ...] = ()
+
+    @property
+    def ref(self) -> EngineRef:
+        """The installation as a candidate names it, with the versions that are part of its identity."""
+        versions = {**({self.kind.value: self.version} if self.version else {}), **self.packages}
+        return EngineRef(kind=self.kind, python=self.python, command=self.command, versions=versions)
 
 
 class EngineAnswer(Value):

@@ -1,4 +1,7 @@
-"""Quantities as people write them: durations in, durations and sizes out."""
+"""Quantities as people write and read them: durations in; numbers, sizes and durations out.
+
+Units are chosen by size, three significant digits, an en dash for what was not measured.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,73 @@ def parse_duration_s(text: str | float) -> float:
     return seconds
 
 
-def format_duration(seconds: float) -> str:
-    """Two leading units at most: ``0.8 s``, ``42 s``, ``3 min 20 s``, ``8 h 05 min``."""
+MISSING = "–"  # noqa: RUF001 - the en dash is what a person expects in an empty cell
+"""Stands for None wherever a person reads."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Write ``value`` with ``digits`` significant digits and without an exponent; thousands are kept whole."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    whole = f"{abs(value):.{digits}g}"
+    decimals = max(digits - 1 - int(f"{float(whole):e}".split("e")[1]), 0)
+    return f"{value:,.{decimals}f}"
+
+
+def latency(seconds: float | None) -> str:
+    """Write a latency: microseconds, milliseconds or seconds, whichever reads best."""
+    if seconds is None:
+        return MISSING
+    if abs(seconds) < 1e-3:
+        return f"{number(seconds * 1e6)} µs"
+    if abs(seconds) < 1:
+        return f"{number(seconds * 1e3)} ms"
+    return f"{number(seconds)} s"
+
+
+def duration(seconds: float | None) -> str:
+    """Write how long something takes: ``8 s``, ``3 min 20 s``, ``7 h 05 min``."""
+    if seconds is None:
+        return MISSING
     if seconds < 10:
-        return f"{seconds:.1f} s"
+        return f"{number(seconds, 2)} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def tokens_per_second(value: float | None) -> str:
+    """Write a throughput with its unit."""
+    return MISSING if value is None else f"{number(value)} tok/s"
+
+
+def ratio(value: float | None, interval: tuple[float, float] | None = None) -> str:
+    """Write a ratio of objectives, with its interval where there is one: ``1.084 [1.05, 1.12]``."""
+    if value is None:
+        return MISSING
+    text = f"{value:.3f}"
+    return text if interval is None else f"{text} [{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def change(value: float) -> str:
+    """Write a ratio as a change a person says aloud: ``8.4 % faster``, ``31 % slower``."""
+    percent = abs(value - 1) * 100
+    if percent < 0.05:
+        return "the same speed"
+    return f"{number(percent, 2)} % {'faster' if value > 1 else 'slower'}"
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control characters made visible: a log line must not steer the terminal it is shown on."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
+        for character in text
+    )
 
 
 def format_bytes(count: float) -> str:

@@ -25,6 +25,7 @@ from shakedown.judge.standing import (
     choose_winner,
     compare_all,
     compare_pair,
+    launch_ratios,
     objectives,
     standing_against,
     workload_bests,
@@ -63,7 +64,9 @@ def judge(evidence: CampaignEvidence) -> CampaignResult:
         model=evidence.model,
         engine=evidence.engine,
         candidates=tuple(
-            _candidate(record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id))
+            _candidate(record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id)).model_copy(
+                update={"launch_ratios": launch_ratios(experiment, record.candidate.id, reference)}
+            )
             for record in evidence.candidates
         ),
         comparisons=comparisons + tuple(comparison for comparison in disagreeing if comparison is not None),

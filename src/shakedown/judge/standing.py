@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import Comparison, StandingResult
 from shakedown.domain.words import ComparisonStatus, Standing
 from shakedown.judge.settings import dimension
+from shakedown.stats.arms import launch_scores, point_weights
 from shakedown.stats.equivalence import Experiment
 
 _ALL_PAIRS_UP_TO = 16
@@ -77,6 +79,15 @@ def compare_all(
         if comparison is not None:
             found.append(comparison)
     return tuple(found)
+
+
+def launch_ratios(experiment: Experiment, candidate: str, reference: str | None) -> tuple[float, ...]:
+    """The objective of each launch by itself, as a ratio to the reference's mean over the points they share."""
+    if reference is None or candidate not in experiment.arms:
+        return ()
+    weights = point_weights(experiment.common_points(candidate, reference), experiment.workload_weights)
+    base = sum(weight * experiment.arms[reference].mean(point) for point, weight in weights.items())
+    return tuple(math.exp(score - base) for score in launch_scores(experiment.arms[candidate], weights))
 
 
 def compare_pair(

@@ -29,8 +29,11 @@ def decide_verdict(record: CandidateRecord, trials: Sequence[TrialRecord]) -> De
     was taken, the GPU still busy), and said.
     """
     finished = [trial for trial in trials if trial.state == "finished" and trial.outcome is not None]
-    if record.verdict is Verdict.PRUNED or not finished:
+    if not finished:
         return Decision(record.verdict, record.reason, None)
+    if record.verdict is Verdict.PRUNED:
+        proof = finished[-1].outcome
+        return Decision(record.verdict, record.reason, proof.failure if proof else None)
     deciding = next((trial for trial in reversed(finished) if _verdict(trial) in _WRONG_WHILE_SERVING), finished[-1])
     outcome = deciding.outcome
     assert outcome is not None
