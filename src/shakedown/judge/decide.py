@@ -64,9 +64,9 @@ def judge(evidence: CampaignEvidence) -> CampaignResult:
         model=evidence.model,
         engine=evidence.engine,
         candidates=tuple(
-            _candidate(record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id)).model_copy(
-                update={"launch_ratios": launch_ratios(experiment, record.candidate.id, reference)}
-            )
+            _candidate(
+                record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id)
+            ).model_copy(update={"launch_ratios": launch_ratios(experiment, record.candidate.id, reference)})
             for record in evidence.candidates
         ),
         comparisons=comparisons + tuple(comparison for comparison in disagreeing if comparison is not None),

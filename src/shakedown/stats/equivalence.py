@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scipy.special import stdtr, stdtrit
-from scipy.stats import studentized_range
 
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
+from shakedown.stats.studentized_range import studentized_range_sf
 from shakedown.stats.variance import Spread, difference_error, pooled_spread, spread_of
 
 _LAUNCH_DF = 2
@@ -127,10 +127,10 @@ class Experiment:
         p = 2 * float(stdtr(df, -statistic))
         arms = len(self.arms)
         pairs = arms * (arms - 1) / 2
-        # The adjusted p lies between these two; the studentized range is slow and seldom needed.
+        # The adjusted p lies between these two.
         if p >= alpha or p * pairs < alpha:
             return p < alpha
-        return float(studentized_range.sf(statistic * math.sqrt(2), arms, df)) < alpha
+        return studentized_range_sf(statistic * math.sqrt(2), arms, df) < alpha
 
 
 def _mean(values: Sequence[float]) -> float:
