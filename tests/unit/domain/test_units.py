@@ -52,8 +52,8 @@ def test_duration(seconds: float | None, text: str) -> None:
 def test_ratio_and_change() -> None:
     assert units.ratio(1.0841, (1.051, 1.1192)) == "1.084 [1.051, 1.119]"
     assert units.ratio(None) == units.MISSING
-    assert units.change(1.084) == "8.4 % faster"
-    assert units.change(0.69) == "31 % slower"
+    assert units.change(1.084) == "8.4\u00a0% faster"
+    assert units.change(0.69) == "31\u00a0% slower"
     assert units.change(1.0001) == "the same speed"
 
 
