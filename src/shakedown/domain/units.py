@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 MISSING = "–"  # noqa: RUF001 - the en dash is what a person expects in an empty cell
 """Stands for None wherever a person reads."""
 
@@ -63,9 +65,20 @@ def change(value: float) -> str:
     return f"{number(percent, 2)}\u00a0% {'faster' if value > 1 else 'slower'}"
 
 
+_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that move a cursor, turn a line's direction, or cannot be encoded."""
+
+
 def printable(text: str) -> str:
     """Return ``text`` with control characters made visible: a log line must not steer the terminal it is shown on."""
-    return "".join(
-        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
-        for character in text
-    )
+    if text.isprintable():
+        return text
+    return "".join(character if _harmless(character) else _written(character) for character in text)
+
+
+def _harmless(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in _STEERING
+
+
+def _written(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"

@@ -10,9 +10,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from markupsafe import Markup
-
-from shakedown.report.pictures.draw import Panel
+from shakedown.report.pictures.draw import Panel, text
 
 LIGHT = {
     "paper": "#ffffff",
@@ -89,7 +87,7 @@ def standalone(panel: Panel) -> str:
     assert box is not None
     width, height = float(box.group(1)) + 24, float(box.group(2)) + 46
     head = head.replace(box.group(0), f'viewBox="-12 -34 {width:g} {height:g}"')
-    title = Markup('<text x="0" y="-14" class="name">{}</text>').format(panel.title)
+    title = text(0, -14, panel.title, "name")
     paper = f'<rect x="-12" y="-34" width="{width:g}" height="{height:g}" fill="{LIGHT["paper"]}"/>'
     style = re.sub(r"var\(--([\w-]+)\)", lambda found: LIGHT[found.group(1)], template("picture.css"))
     return f"{head}><style>{style}</style>{paper}{title}{body}"
