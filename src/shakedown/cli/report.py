@@ -23,13 +23,13 @@ def command(
         Path | None,
         typer.Option(help="File to write. Without it: html into the folder, the others to standard output."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,  # noqa: FBT002 - a flag
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Report on a campaign: finished, still running, failed, or copied from elsewhere."""
     # Imported here: help must answer at once.
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from shakedown.report.terminal import render  # noqa: PLC0415
+    from shakedown.report.terminal import render
 
     name = "json" if json else format_
     if name is None and out is not None:
@@ -51,19 +51,35 @@ def command(
 
 
 def load(folder: Path) -> CampaignResult:
-    """Return the result of the campaign in ``folder`` (or in the file ``folder``).
+    """Return the result of the campaign in ``folder``, or the one in the file ``folder``.
+
+    A finished campaign left its result in ``result.json``; one that runs or was broken off is judged from its store.
 
     Raises:
         UserError: there is no campaign, or the file is no result.
+        StoreError: the store cannot be read.
     """
-    from pydantic import ValidationError  # noqa: PLC0415
+    from shakedown.campaign.results import RESULT_NAME, load_result
+    from shakedown.domain.errors import UserError
 
-    from shakedown.domain.errors import UserError  # noqa: PLC0415
-    from shakedown.domain.result import CampaignResult  # noqa: PLC0415
+    if folder.is_file():
+        return _read(folder)
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; give the one that `shakedown run --out` or `demo --out` wrote")
+    file = folder / RESULT_NAME
+    if file.is_file():
+        result = _read(file)
+        if result.campaign.complete:
+            return result
+    return load_result(folder)
 
-    file = folder / "result.json" if folder.is_dir() else folder
-    if not file.is_file():
-        raise UserError(f"{folder}: no campaign here; give the folder that `shakedown run --out` wrote")
+
+def _read(file: Path) -> CampaignResult:
+    from pydantic import ValidationError
+
+    from shakedown.domain.errors import UserError
+    from shakedown.domain.result import CampaignResult
+
     try:
         return CampaignResult.model_validate_json(file.read_bytes())
     except ValidationError as error:
@@ -75,8 +91,8 @@ def load(folder: Path) -> CampaignResult:
 
 
 def _format(name: str) -> Format:
-    from shakedown.domain.errors import UserError  # noqa: PLC0415
-    from shakedown.report.base import formats  # noqa: PLC0415
+    from shakedown.domain.errors import UserError
+    from shakedown.report.base import formats
 
     known = formats()
     if name not in known:
@@ -90,7 +106,7 @@ def _format_of(out: Path) -> str:
 
 
 def _write(document: Document, target: Path) -> None:
-    from shakedown.domain.errors import UserError  # noqa: PLC0415
+    from shakedown.domain.errors import UserError
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

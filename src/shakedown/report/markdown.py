@@ -119,7 +119,7 @@ def _make(result: CampaignResult, with_pictures: bool) -> Document:  # noqa: FBT
 
 def _pictures(result: CampaignResult) -> dict[str, bytes]:
     # Imported here: the renderer is large, and only this format needs it.
-    import vl_convert  # noqa: PLC0415
+    import vl_convert
 
     return {
         f"{picture.name}-{index}.png": vl_convert.svg_to_png(standalone(panel), scale=PICTURE_SCALE)
