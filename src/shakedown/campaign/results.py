@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from shakedown import __version__
@@ -70,6 +69,6 @@ def write_result(folder: Path, result: CampaignResult) -> None:
     part = folder / f"{RESULT_NAME}.part"
     try:
         part.write_text(result.model_dump_json(indent=1), encoding="utf-8")
-        os.replace(part, folder / RESULT_NAME)
+        part.replace(folder / RESULT_NAME)
     except OSError as error:
         raise StoreError(f"{folder / RESULT_NAME}: cannot be written: {error.strerror}") from error

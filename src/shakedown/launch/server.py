@@ -131,8 +131,7 @@ class Server:
         """Wait until the server is healthy and has generated a token; emit ``PhaseReached`` as phases pass.
 
         Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings
-        found in the log. After ``Ended``,
-        :meth:`stop` is still to be called.
+        found in the log. After ``Ended`` and None, :meth:`stop` is still to be called.
         """
         if self._refusal is not None:
             return Ended(self._refusal.title, ExitEvidence(stage=Stage.LAUNCH), self._refusal)
