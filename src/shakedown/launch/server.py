@@ -127,17 +127,17 @@ class Server:
         )
         return server
 
-    def wait_ready(self) -> ServerReady | Ended:
+    def wait_ready(self, should_stop: Callable[[], bool] | None = None) -> ServerReady | Ended | None:
         """Wait until the server is healthy and has generated a token; emit ``PhaseReached`` as phases pass.
 
-        The event is returned, not emitted: whoever emits it may add warnings found in the log. After ``Ended``,
-        :meth:`stop` is still to be called.
+        Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings
+        found in the log. After ``Ended`` and None, :meth:`stop` is still to be called.
         """
         if self._refusal is not None:
             return Ended(self._refusal.title, ExitEvidence(stage=Stage.LAUNCH), self._refusal)
         assert self._boot is not None
         assert self._guardian is not None
-        while True:
+        while should_stop is None or not should_stop():
             end = self._guardian.ended(_LOOK_EVERY_S)
             if end is not None:
                 self._boot.finish_log()
@@ -150,6 +150,7 @@ class Server:
                 return Ended(outcome.title, self.evidence(), outcome)
             if outcome is not None:
                 return self._become_ready(outcome)
+        return None
 
     def poll(self) -> Ended | None:
         """Return None while the server runs, else how it ended. Never waits."""

@@ -1,0 +1,211 @@
+"""Teacher-forced log-probabilities of frozen token ids: which positions are probed, and how a server is asked.
+
+Engines with prompt log-probabilities answer a whole sequence in one request. On the others each position is one request
+that generates a single token; positions ascend, so each request finds the one before it in the prefix cache and costs a
+few tokens. The KV cache under test lies in the path either way: what a later position attends to was read back from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from shakedown.checks.base import Context
+from shakedown.checks.corpus import TEXTS, logbook, text
+from shakedown.checks.server import Server
+from shakedown.client.clock import now_ns
+from shakedown.domain.errors import ClientError
+from shakedown.domain.words import GateLevel
+from shakedown.engines.base import LogprobDialect, TokenLogprobs
+
+TOP_PROMPT = 20
+"""Alternatives asked of engines with prompt log-probabilities: vLLM refuses more unless told (``--max-logprobs``)."""
+TOP_NEXT = 64
+"""Alternatives asked of the others: one position an answer, so a longer list costs nothing."""
+FIRST = 12
+"""Least context of a probe: before it nearly every token is open and a divergence says little."""
+SURE_TOKENS = 256
+"""No time budget keeps probes from this much context: a slow moment must not make an empty reference."""
+TOKENS_PER_ENTRY = 22
+"""Fewest tokens that an entry of the logbook makes in the vocabularies seen (32k to 250k tokens)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much one level probes."""
+
+    short_texts: int
+    """Probe texts of up to ``short_tokens``."""
+    short_tokens: int
+    logbooks: int
+    """Texts as long as the workload's context."""
+    stretches: int
+    """Stretches of neighbouring positions in each text."""
+    stretch: int
+    """Positions in a stretch."""
+    continuations: int
+    """Greedy continuations of the reference's own."""
+    continuation_tokens: int
+    budget_s: float | None
+    """Where set, the writer of the reference goes no further in a text than it can within this time."""
+
+
+DEPTHS = {
+    GateLevel.QUICK: Depth(1, 96, 1, 8, 1, 1, 4, 1.2),
+    GateLevel.STANDARD: Depth(4, 384, 1, 12, 4, 2, 16, None),
+    GateLevel.THOROUGH: Depth(4, 512, 3, 24, 8, 4, 64, None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One position to probe: after the first ``position`` tokens of ``sequence``."""
+
+    sequence: int
+    position: int
+    stretch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One position and what the server thinks comes next."""
+
+    place: Place
+    answer: TokenLogprobs
+
+
+def starts(length: int, count: int, stretch: int) -> list[int]:
+    """Where stretches begin in a text of ``length`` tokens: denser at the front, the last one at the very end.
+
+    Geometric spacing gives every power of two the same number of probes, so neither a fault at the first page
+    boundary nor one beyond 4,000 tokens is missed.
+    """
+    last = length - stretch + 1
+    if last < FIRST:
+        return [max(last, 1)]
+    spaced = np.geomspace(FIRST, last, count).round().astype(int)
+    found: list[int] = []
+    for start in spaced.tolist():
+        if not found or start >= found[-1] + stretch:
+            found.append(start)
+    if found[-1] != last and last >= found[-1] + stretch:
+        found.append(last)
+    return found
+
+
+def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[list[int]], list[Place]]:
+    """Choose the token ids and positions of a new reference.
+
+    Raises:
+        CannotTellError: if the server has no tokenizer endpoint.
+    """
+    depth, context_tokens = DEPTHS[context.gates.level], context.gates.context_tokens
+    texts = [text(kind) for kind in TEXTS[: depth.short_texts]]
+    short = min(depth.short_tokens, context_tokens)
+    lengths = [short] * len(texts)
+    if context_tokens > depth.short_tokens:
+        texts += [logbook(context_tokens // TOKENS_PER_ENTRY + 1, seed) for seed in range(depth.logbooks)]
+        lengths += [context_tokens] * depth.logbooks
+    sequences = [context.token_ids(words)[:length] for words, length in zip(texts, lengths, strict=True)]
+    spans = [
+        (number, start, depth.stretch)
+        for number, ids in enumerate(sequences)
+        for start in starts(len(ids), depth.stretches, depth.stretch)
+    ]
+    for number in range(depth.continuations):
+        prompt = sequences[number % depth.short_texts][: min(24, max(short // 2, 1))]
+        grown = _continue(context.server, dialect, prompt, depth.continuation_tokens)
+        spans.append((len(sequences), len(prompt), len(grown) - len(prompt)))
+        sequences.append(grown)
+    places = [
+        Place(number, start + step, stretch)
+        for stretch, (number, start, count) in enumerate(spans)
+        for step in range(count)
+    ]
+    return sequences, places
+
+
+def _continue(server: Server, dialect: LogprobDialect, prompt: Sequence[int], tokens: int) -> list[int]:
+    ids = list(prompt)
+    for _ in range(tokens):
+        answer = server.probe(dialect.next_token_request(ids, 1, server.target.model))
+        ids.append(dialect.parse_next_token(answer).token_id)
+    return ids
+
+
+def measure(
+    server: Server,
+    dialect: LogprobDialect,
+    sequences: Sequence[Sequence[int]],
+    places: Sequence[Place],
+    budget_s: float | None = None,
+) -> list[Measured]:
+    """Ask for the next-token distributions at ``places``, in ascending order within each sequence.
+
+    With ``budget_s`` a sequence ends early where its next position, if beyond ``SURE_TOKENS``, is predicted to end
+    beyond the budget, which all sequences share.
+
+    Raises:
+        ClientError: if the server refuses, or answers fewer positions than it was given.
+    """
+    ordered = sorted(places, key=lambda place: (place.sequence, place.position))
+    found: list[Measured] = []
+    pace = _Pace(budget_s)
+    for number, group in groupby(ordered, key=lambda place: place.sequence):
+        wanted = list(group)
+        if dialect.supports_prompt:
+            found += _whole(server, dialect, sequences[number], wanted)
+        else:
+            found += _one_by_one(server, dialect, sequences[number], wanted, pace)
+    return found
+
+
+def _whole(server: Server, dialect: LogprobDialect, ids: Sequence[int], places: Sequence[Place]) -> Iterator[Measured]:
+    # The last place asks what follows the whole text; the distribution is told at a token, so one must stand there.
+    last = places[-1].position
+    prompt = [*ids[:last], ids[last] if last < len(ids) else ids[0]]
+    told = dialect.parse_prompt(server.probe(dialect.prompt_request(prompt, TOP_PROMPT, server.target.model)))
+    if len(told) < last:
+        raise ClientError(f"log-probabilities of {len(prompt)} prompt tokens asked for, {len(told)} positions given")
+    for place in places:
+        yield Measured(place, _most_likely(told[place.position - 1], TOP_PROMPT))
+
+
+def _one_by_one(
+    server: Server, dialect: LogprobDialect, ids: Sequence[int], places: Sequence[Place], pace: _Pace
+) -> Iterator[Measured]:
+    cached = 0
+    for place in places:
+        if place.position > SURE_TOKENS and not pace.allows(place.position - cached):
+            return
+        answer = server.probe(dialect.next_token_request(ids[: place.position], TOP_NEXT, server.target.model))
+        pace.spent(place.position - cached)
+        cached = place.position
+        yield Measured(place, _most_likely(dialect.parse_next_token(answer), TOP_NEXT))
+
+
+def _most_likely(told: TokenLogprobs, top: int) -> TokenLogprobs:
+    """Drop what an engine lists beyond the most likely tokens: the estimator relies on the list being the top."""
+    best = sorted(told.top.items(), key=lambda item: item[1], reverse=True)[:top]
+    return TokenLogprobs(told.token_id, told.logprob, dict(best))
+
+
+class _Pace:
+    """Keeps probing within a time budget: predicts the next request from the tokens a second so far."""
+
+    def __init__(self, budget_s: float | None) -> None:
+        self._budget_s = budget_s
+        self._begun = now_ns()
+        self._tokens = 0
+
+    def allows(self, tokens: int) -> bool:
+        if self._budget_s is None or not self._tokens:
+            return True
+        elapsed_s = (now_ns() - self._begun) / 1e9
+        return elapsed_s * (1 + tokens / self._tokens) <= self._budget_s
+
+    def spent(self, tokens: int) -> None:
+        self._tokens += tokens
