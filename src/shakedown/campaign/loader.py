@@ -43,6 +43,7 @@ def load_campaign(file: Path) -> LoadedCampaign:
     problems = read.problems
     for path, message in _missing_files(read, folder):
         problems.append(read.problem(path, message))
+    problems.sort(key=lambda problem: problem.line or 0)
     if read.spec is None or problems:
         raise CampaignFileError(problems)
     return LoadedCampaign(spec=_with_absolute_paths(read.spec, folder), text=text, file=file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shakedown.domain.candidate import Candidate
+from shakedown.domain.record import CandidateRecord
 from shakedown.domain.spec import CampaignSpec, load_levels
 from shakedown.domain.trial import Gates, TrialRequest
 from shakedown.domain.workload import LoadLevel, PointPlan, Workload
@@ -19,32 +19,31 @@ OPEN_LOOP_S = 30.0
 """Length of an open-loop point for which no request count was given."""
 
 
-def trial_request(
-    spec: CampaignSpec, candidate: Candidate, *, folder: Path, trial_folder: Path, is_reference: bool, measure: bool
-) -> TrialRequest:
+def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, trial_folder: Path) -> TrialRequest:
     """Build the request of one launch.
+
+    The first candidate without lossy settings writes the reference's log-probabilities; all others compare with them.
 
     Args:
         spec: the campaign.
-        candidate: what to launch.
+        record: what to launch.
         folder: the results folder.
         trial_folder: where this launch keeps its log and records.
-        is_reference: write the reference's log-probabilities instead of comparing with them.
-        measure: False launches and checks only (a pruned candidate that is launched to confirm the rule).
     """
-    reference = folder / REFERENCE_FILE
+    reference = (folder / REFERENCE_FILE).resolve()
+    writes = not reference.exists() and not record.lossy
     workloads = spec.workloads()
     return TrialRequest(
-        candidate=candidate,
+        candidate=record.candidate,
         folder=str(trial_folder.resolve()),
         gates=Gates(
             level=spec.gates.level,
             max_kl=spec.gates.accuracy.max_kl,
-            write_reference=is_reference,
-            reference_file=str(reference.resolve()) if is_reference or reference.exists() else None,
+            write_reference=writes,
+            reference_file=str(reference) if writes or reference.exists() else None,
             context_tokens=max(workload.input_tokens for workload in workloads),
         ),
-        points=point_plans(workloads) if measure else (),
+        points=point_plans(workloads),
     )
 
 

@@ -16,6 +16,7 @@ from shakedown.domain.events import (
     LaunchStarted,
     PhaseReached,
     PointFinished,
+    PointStarted,
     ServerReady,
     ServerStopped,
     TrialFinished,
@@ -64,6 +65,8 @@ class TrialRecord(Value):
     points: tuple[PointSummary, ...] = ()
     records_files: tuple[str | None, ...] = Field(default=())
     """Request records of each point, relative to the trial's folder; as long as ``points``."""
+    load_s: float = 0.0
+    """Time from the start to the end of load points, warm-up included."""
     stopped: ServerStopped | None = None
     outcome: TrialFinished | None = None
 
@@ -92,9 +95,21 @@ def fold_events(
         checks=tuple(event.check for event in events if isinstance(event, CheckFinished)),
         points=tuple(event.point for event in finished_points),
         records_files=tuple(event.records_file for event in finished_points),
+        load_s=_load_s(events),
         stopped=_last(events, ServerStopped),
         outcome=_last(events, TrialFinished),
     )
+
+
+def _load_s(events: Sequence[Event]) -> float:
+    total, began = 0.0, None
+    for event in events:
+        if isinstance(event, PointStarted):
+            began = event.at
+        elif isinstance(event, PointFinished) and began is not None:
+            total += max(event.at - began, 0.0)
+            began = None
+    return total
 
 
 def _last(events: Sequence[Event], kind: type[E]) -> E | None:

@@ -64,6 +64,8 @@ class CandidateResult(Value):
     objective: float | None = None
     """Geometric mean of ratios to the reference over all points; 1.0 is the reference."""
     objective_interval: Interval | None = None
+    launch_ratios: tuple[float, ...] = ()
+    """The objective of each measured launch by itself, as a ratio to the reference's mean."""
     standing: StandingResult | None = None
     command: str | None = None
     """A shell line that starts it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from shakedown.domain.errors import ShakedownError
 from shakedown.domain.events import EVENT, Event
 from shakedown.domain.trial import TrialRequest
+from shakedown.launch.lifeline import PARENT_VARIABLE
 
 STDERR_TAIL_CHARS = 2000
 
@@ -31,6 +33,7 @@ class LocalTrial:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             start_new_session=True,
+            env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
         )
         assert self._process.stdin is not None
         # A trial that died already cannot read its request; its ending tells more than the broken pipe.

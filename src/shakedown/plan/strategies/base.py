@@ -54,6 +54,10 @@ class SearchState:
     launches_left: int | None = None
     """What the budget still allows; None: no limit."""
     seed: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much a dimension promises, from rules and the predicted ceiling; 1 where nothing is said. Positive."""
+    interacting: frozenset[frozenset[str]] = frozenset()
+    """Pairs of dimension names known to act together (speculation and KV dtype); they are searched together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+"""One run of a campaign file in a folder, from opening the file to the result: what ``run`` and ``demo`` call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from shakedown.campaign.interrupt import stop_signals
+from shakedown.campaign.loader import LoadedCampaign
+from shakedown.campaign.places.local import LocalPlace
+from shakedown.campaign.results import write_result
+from shakedown.campaign.runner import CampaignRunner, Ended
+from shakedown.campaign.subject import inspect_subject
+from shakedown.domain.progress import Watch
+from shakedown.store.campaign_store import CampaignStore
+
+
+def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Callable[[str], None]) -> Ended:
+    """Run or resume a campaign on this machine; the folder then holds ``result.json``.
+
+    Args:
+        loaded: the campaign file.
+        folder: results folder, made if missing.
+        watch: told what happens while it runs.
+        tell: told, in a sentence, what takes time before the first launch.
+
+    Raises:
+        UserError: what the file names cannot be used, or the folder belongs to something else.
+        StoreError: the folder cannot be written.
+    """
+    subject = inspect_subject(loaded.spec, progress=tell)
+    with (
+        stop_signals() as interrupt,
+        CampaignStore.create_or_open(
+            folder,
+            name=loaded.spec.campaign.name,
+            campaign_text=loaded.text,
+            spec=loaded.spec.model_dump(mode="json"),
+        ) as store,
+    ):
+        ended = CampaignRunner(subject, store, LocalPlace(), watch=watch, interrupt=interrupt).run()
+    write_result(folder, ended.result)
+    return ended

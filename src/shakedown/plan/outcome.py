@@ -1,0 +1,46 @@
+"""What planning gives: candidates to run, those that cannot work with the reason, warnings."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shakedown.domain.base import Value
+from shakedown.domain.candidate import Candidate
+
+
+class PrunedCandidate(Value):
+    """A candidate that cannot work as it stands."""
+
+    candidate: Candidate
+    rule: str
+    """Id of a rule, or of what needs no rule: ``engine-rejects``, ``engine-has-no-such-flag``,
+    ``engine-refuses-the-value``, ``does-not-fit``."""
+    also: tuple[str, ...] = ()
+    """Further rules that hold; their reasons are in ``reason``."""
+    reason: str
+    sources: tuple[str, ...] = ()
+    completed: str | None = None
+    """Id of the candidate that adds what the engine demands; None where nothing would help."""
+
+
+class PlanWarning(Value):
+    """Something to know before it is measured, and the candidates it concerns."""
+
+    rule: str
+    title: str
+    reason: str
+    sources: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    """Facts that are not known here; with them the rule would prune, complete or stay silent."""
+
+
+class Plan(Value):
+    """What ``shakedown plan --json`` prints."""
+
+    candidates: tuple[Candidate, ...]
+    """To run, in this order; the reference first where it can run."""
+    pruned: tuple[PrunedCandidate, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
+    notes: tuple[str, ...] = Field(default=())
+    """Duplicates left out and other remarks, a sentence each."""
