@@ -83,9 +83,11 @@ def compare_all(
 
 def launch_ratios(experiment: Experiment, candidate: str, reference: str | None) -> tuple[float, ...]:
     """The objective of each launch by itself, as a ratio to the reference's mean over the points they share."""
-    if reference is None or candidate not in experiment.arms:
+    if reference is None or not {candidate, reference} <= experiment.arms.keys():
         return ()
     weights = point_weights(experiment.common_points(candidate, reference), experiment.workload_weights)
+    if not weights:
+        return ()
     base = sum(weight * experiment.arms[reference].mean(point) for point, weight in weights.items())
     return tuple(math.exp(score - base) for score in launch_scores(experiment.arms[candidate], weights))
 
