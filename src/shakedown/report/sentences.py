@@ -132,7 +132,7 @@ def why(candidate: CandidateResult, result: CampaignResult) -> str:
     if candidate.standing is None:
         return f"{VERDICTS[candidate.verdict]}: {candidate.reason}" if candidate.reason else VERDICTS[candidate.verdict]
     if candidate.standing.status is Standing.BEST:
-        return "the best"
+        return result.winner.why if result.winner and result.winner.id == candidate.id else "the best"
     margin = percent(result.campaign.decision.margin)
     against = ratio(candidate.standing.ratio, candidate.standing.interval)
     if candidate.standing.status is Standing.SLOWER:
@@ -151,8 +151,8 @@ def wall_time(result: CampaignResult) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{share * 100:.3g} %"
+    """Write a share as a percentage, number and sign kept on one line."""
+    return f"{share * 100:.3g}\u00a0%"
 
 
 def plural(count: int, singular: str, many: str | None = None) -> str:

@@ -84,6 +84,12 @@ def _level(group: Sequence[PointSummary]) -> Level:
     )
 
 
+def fastest(found: Iterable[Level]) -> Level | None:
+    """The level with the highest throughput; None where none was measured."""
+    measured = [level for level in found if level.output_tokens_per_s is not None]
+    return max(measured, key=lambda level: level.output_tokens_per_s or 0.0, default=None)
+
+
 def mean(values: Iterable[float | None]) -> float | None:
     """Mean of what was measured; None where nothing was."""
     known = [value for value in values if value is not None]

@@ -11,7 +11,7 @@ from shakedown.domain.result import CampaignResult, CandidateResult, Finding
 from shakedown.domain.units import MISSING, latency, number, printable, ratio
 from shakedown.domain.words import Verdict
 from shakedown.report import sentences
-from shakedown.report.tables import SWEEP_HEADERS, Level, levels, mean_kl, ranked, sweep_rows, workloads
+from shakedown.report.tables import SWEEP_HEADERS, Level, fastest, levels, mean_kl, ranked, sweep_rows, workloads
 
 COLOURS = {
     Verdict.QUALIFIED: "green",
@@ -172,11 +172,8 @@ def _rates(found: dict[tuple[str, str], Level], workload: str, loads: list[str],
     known = [found.get((workload, load)) for load in loads]
     if len(loads) <= most and any(known):
         return " / ".join(number(level.output_tokens_per_s if level else None) for level in known)
-    measured = [level for (name, _), level in found.items() if name == workload and level.output_tokens_per_s]
-    if not measured:
-        return number(None)
-    best = max(measured, key=lambda level: level.output_tokens_per_s or 0.0)
-    return f"{number(best.output_tokens_per_s)} at {best.load}"
+    best = fastest(level for (name, _), level in found.items() if name == workload)
+    return number(None) if best is None else f"{number(best.output_tokens_per_s)} at {best.load}"
 
 
 def _latency_header(names: list[str], loads: dict[str, list[str]]) -> str:
