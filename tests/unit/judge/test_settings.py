@@ -42,6 +42,8 @@ def test_without_a_space_the_argument_is_the_dimension() -> None:
         ({"speculative-config": '{"method": "mtp"}'}, True),
         ({"spec-type": "ngram-simple"}, True),
         ({"spec-type": "none"}, False),
+        ({"spec-draft-model": "draft.gguf"}, True),
+        ({"speculative-config.decoding-type": "MTP"}, True),
         ({"speculative-num-steps": 3}, False),
         ({}, False),
     ],
