@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from shakedown import __version__
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
-from shakedown.judge.evidence import CampaignEvidence
 from shakedown.judge.decide import judge
+from shakedown.judge.evidence import CampaignEvidence
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
 
@@ -72,6 +69,6 @@ def write_result(folder: Path, result: CampaignResult) -> None:
     part = folder / f"{RESULT_NAME}.part"
     try:
         part.write_text(result.model_dump_json(indent=1), encoding="utf-8")
-        os.replace(part, folder / RESULT_NAME)
+        part.replace(folder / RESULT_NAME)
     except OSError as error:
         raise StoreError(f"{folder / RESULT_NAME}: cannot be written: {error.strerror}") from error

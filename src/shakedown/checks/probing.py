@@ -13,6 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
+from shakedown.checks.base import Context
 from shakedown.checks.corpus import TEXTS, logbook, text
 from shakedown.checks.server import Server
 from shakedown.client.clock import now_ns
@@ -95,23 +96,20 @@ def starts(length: int, count: int, stretch: int) -> list[int]:
     return found
 
 
-def freeze_sequences(
-    server: Server, dialect: LogprobDialect, level: GateLevel, context_tokens: int
-) -> tuple[list[list[int]], list[Place]] | None:
-    """Choose the token ids and positions of a new reference; None where the server has no tokenizer endpoint."""
-    depth = DEPTHS[level]
+def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[list[int]], list[Place]]:
+    """Choose the token ids and positions of a new reference.
+
+    Raises:
+        CannotTellError: if the server has no tokenizer endpoint.
+    """
+    depth, context_tokens = DEPTHS[context.gates.level], context.gates.context_tokens
     texts = [text(kind) for kind in TEXTS[: depth.short_texts]]
     short = min(depth.short_tokens, context_tokens)
     lengths = [short] * len(texts)
     if context_tokens > depth.short_tokens:
         texts += [logbook(context_tokens // TOKENS_PER_ENTRY + 1, seed) for seed in range(depth.logbooks)]
         lengths += [context_tokens] * depth.logbooks
-    sequences: list[list[int]] = []
-    for words, length in zip(texts, lengths, strict=True):
-        ids = server.tokenize(words, special=True)
-        if ids is None:
-            return None
-        sequences.append(ids[:length])
+    sequences = [context.token_ids(words)[:length] for words, length in zip(texts, lengths, strict=True)]
     spans = [
         (number, start, depth.stretch)
         for number, ids in enumerate(sequences)
@@ -119,7 +117,7 @@ def freeze_sequences(
     ]
     for number in range(depth.continuations):
         prompt = sequences[number % depth.short_texts][: min(24, max(short // 2, 1))]
-        grown = _continue(server, dialect, prompt, depth.continuation_tokens)
+        grown = _continue(context.server, dialect, prompt, depth.continuation_tokens)
         spans.append((len(sequences), len(prompt), len(grown) - len(prompt)))
         sequences.append(grown)
     places = [

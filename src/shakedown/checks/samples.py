@@ -15,8 +15,8 @@ from shakedown.checks.server import RefusedError, Server
 TOKENS = 16
 """Tokens of each sample: enough for a run to stand out, few enough for a fraction of a second."""
 
-TOP = 5
-"""Alternatives asked for at each token; every engine allows five."""
+TOP = 20
+"""Alternatives asked for at each token: the most that every engine allows unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

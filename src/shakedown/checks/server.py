@@ -62,30 +62,43 @@ class Server:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._http.close()
 
-    def completion(self, prompt: str | Sequence[int], **fields: object) -> Answer:
-        """Ask ``/v1/completions`` for one answer to text or token ids."""
-        body = {"prompt": prompt if isinstance(prompt, str) else list(prompt)} | fields
-        return read_answer(self._post("/v1/completions", self._body(body), None))
+    def completion(self, prompt: Sequence[int], **fields: object) -> Answer:
+        """Ask ``/v1/completions`` for one answer to token ids."""
+        return self.post("/v1/completions", {"prompt": list(prompt), **fields})
 
     def chat(self, messages: Sequence[Mapping[str, object]], **fields: object) -> Answer:
         """Ask ``/v1/chat/completions`` for one answer."""
-        return read_answer(self._post("/v1/chat/completions", self._body({"messages": list(messages)} | fields), None))
+        return self.post("/v1/chat/completions", {"messages": list(messages), **fields})
 
     def generate(self, prompt: str, **fields: object) -> Answer:
         """Continue ``prompt``: as text where the server completes text, else as a chat with one message.
 
         ``logprobs`` is a number of alternatives, whichever of the two it becomes.
         """
+        return self._either(prompt, fields, self.post)
+
+    def generate_within(self, timeout_s: float, prompt: str, **fields: object) -> Answer:
+        """As ``generate``, with its own time limit."""
+        return self._either(prompt, fields, lambda path, body: self.post(path, body, timeout_s=timeout_s))
+
+    def stream_text(self, prompt: str, *, stop_after: int | None = None, **fields: object) -> Answer:
+        """As ``generate``, streamed."""
+        return self._either(prompt, fields, lambda path, body: self.stream(path, body, stop_after=stop_after))
+
+    def _either(
+        self, prompt: str, fields: Mapping[str, object], send: Callable[[str, Mapping[str, object]], Answer]
+    ) -> Answer:
         if self._completes:
             try:
-                return self.completion(prompt, **fields)
+                return send("/v1/completions", {"prompt": prompt, **fields})
             except RefusedError as error:
                 if error.status not in (404, 405, 501):
                     raise
                 self._completes = False
+        body = {"messages": [{"role": "user", "content": prompt}], **fields}
         if "logprobs" in fields:
-            fields |= {"top_logprobs": fields["logprobs"], "logprobs": True}
-        return self.chat([{"role": "user", "content": prompt}], **fields)
+            body |= {"top_logprobs": fields["logprobs"], "logprobs": True}
+        return send("/v1/chat/completions", body)
 
     def stream(self, path: str, fields: Mapping[str, object], *, stop_after: int | None = None) -> Answer:
         """Ask for a stream and join it; with ``stop_after`` the connection is dropped after that many events."""

@@ -18,6 +18,10 @@ from shakedown import __version__
 COMMANDS = {
     "demo": "Run a whole campaign on this CPU: real llama.cpp, a 135 M model.",
     "run": "Run a campaign file, or resume it.",
+    "report": "Render a campaign's results: html, md, json, csv.",
+    "bench": "Load any OpenAI-compatible server and measure it.",
+    "check": "Check that a running server answers sense.",
+    "diagnose": "Find the root cause and remedy in an engine's log.",
     "trial": "Run one trial: JSON in, events out (for places).",
 }
 """Name to summary, in the order of the help page."""

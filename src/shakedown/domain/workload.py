@@ -78,3 +78,5 @@ class Target(Value):
     stall_timeout_s: float = Field(default=120.0, gt=0)
     """A stream silent for this long is ended and counted as ``timeout``."""
     verify_tls: bool = True
+    stream: bool = True
+    """False asks for the answer in one body; then only end-to-end latency and throughput are measured."""

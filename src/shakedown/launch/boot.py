@@ -75,18 +75,29 @@ class BootWatch:
         self._health.close()
 
     def read_log(self) -> None:
-        """Announce the phases that the new log lines show."""
-        # Lines about our own probes are no sign of life.
-        own = (self._engine.health_path, TOKEN_PATH)
+        """Announce the phases that the next log lines show."""
+        unfinished = self._tail.unfinished
         for line in self._tail.new_lines():
-            if not any(path in line for path in own):
-                self._stall.line(self.elapsed_s())
-            for name, pattern in self._phases:
-                if pattern.search(line):
-                    self._phases.remove((name, pattern))
-                    self.last_phase = name
-                    self._on_phase(name, self.elapsed_s())
-                    break
+            # Lines about our own probes are no sign of life.
+            if not any(path in line for path in (self._engine.health_path, TOKEN_PATH)):
+                self._stall.output(self.elapsed_s())
+            self._look_for_phase(line)
+        if len(self._tail.unfinished) > len(unfinished):
+            self._stall.output(self.elapsed_s())
+
+    def finish_log(self) -> None:
+        """Announce the phases in all that is left of a log which has ended."""
+        self.read_log()
+        while self._tail.has_more():
+            self.read_log()
+
+    def _look_for_phase(self, line: str) -> None:
+        for name, pattern in self._phases:
+            if pattern.search(line):
+                self._phases.remove((name, pattern))
+                self.last_phase = name
+                self._on_phase(name, self.elapsed_s())
+                return
 
     def step(self) -> Listener | Failure | None:
         """Look once: None while it boots, the process that answers when it is ready, or why it never will be."""

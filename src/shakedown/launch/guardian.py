@@ -36,6 +36,9 @@ from shakedown.launch.process_tree import descendants, start_ticks
 MARKER_VARIABLE = "SHAKEDOWN_TRIAL"
 """In the environment of every engine: ``<guardian pid>:<its start in ticks>:<folder of the trial>``."""
 
+_KEEP_ENVIRONMENT = "SPT_NOENV"
+"""Keeps ``setproctitle`` (SGLang's and vLLM's workers call it) from writing over the marker in /proc/PID/environ."""
+
 _LINGER_S = 2.0
 """After the main process has ended, so long may its workers still write why before they are killed."""
 _PIPE_BYTES = 1 << 20
@@ -79,7 +82,7 @@ class _Guardian:
         marker = f"{own_pid}:{start_ticks(own_pid)}:{launch['folder']}"
         return subprocess.Popen(
             launch["argv"],
-            env={**os.environ, **launch["env"], MARKER_VARIABLE: marker},
+            env={**os.environ, _KEEP_ENVIRONMENT: "1", **launch["env"], MARKER_VARIABLE: marker},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scipy.stats import studentized_range, t
+from scipy.special import stdtr, stdtrit
 
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
+from shakedown.stats.studentized_range import studentized_range_sf
 from shakedown.stats.variance import Spread, difference_error, pooled_spread, spread_of
 
 _LAUNCH_DF = 2
@@ -93,8 +94,8 @@ class Experiment:
             (spread_of(scores_a, pooled), len(scores_a)), (spread_of(scores_b, pooled), len(scores_b)), pooled
         )
         alpha = 1 - self.confidence
-        half = float(t.ppf(1 - alpha / 2, df)) * error
-        equivalence_half = float(t.ppf(1 - alpha, df)) * error
+        half = float(stdtrit(df, 1 - alpha / 2)) * error
+        equivalence_half = float(stdtrit(df, 1 - alpha)) * error
         limit = math.log1p(self.margin)
         if abs(difference) + equivalence_half < limit:
             status = ComparisonStatus.EQUIVALENT
@@ -123,13 +124,13 @@ class Experiment:
     def _differs(self, statistic: float, df: float) -> bool:
         """Whether a pair differs, allowing for all pairs of candidates."""
         alpha = 1 - self.confidence
-        p = 2 * float(t.sf(statistic, df))
+        p = 2 * float(stdtr(df, -statistic))
         arms = len(self.arms)
         pairs = arms * (arms - 1) / 2
-        # The adjusted p lies between these two; the studentized range is slow and seldom needed.
+        # The adjusted p lies between these two.
         if p >= alpha or p * pairs < alpha:
             return p < alpha
-        return float(studentized_range.sf(statistic * math.sqrt(2), arms, df)) < alpha
+        return studentized_range_sf(statistic * math.sqrt(2), arms, df) < alpha
 
 
 def _mean(values: Sequence[float]) -> float:

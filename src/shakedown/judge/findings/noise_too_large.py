@@ -35,7 +35,8 @@ def find(judged: Judged) -> Iterator[Finding]:
     if unrepeated:
         told, advice = "nothing was repeated, so there is no noise to compare with", "Set repeats = 3 under [decide]."
     else:
-        now = judged.evidence.launches if unit == "launch" else judged.evidence.repeats
+        arms = [judged.experiment.arms[candidate_id] for candidate_id in wide]
+        now = min(len(arm.launches) for arm in arms) if unit == "launch" else judged.evidence.repeats
         # The half width shrinks with the square root of the number of replicates.
         needed = math.ceil(now * (half / judged.evidence.margin) ** 2)
         told = f"the interval is ±{percent(half)}, the margin {percent(judged.evidence.margin)}"

@@ -1,0 +1,82 @@
+"""What a point sends: its prompts as shots, with offsets where it is an open loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shakedown.domain.workload import PointPlan, Target
+from shakedown.load.bodies import body
+from shakedown.load.messages import Shot
+from shakedown.load.prompts import PromptSource
+from shakedown.load.schedule import arrival_offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a point sends: ``requests`` (None: as many as fit) for at most ``duration_s`` (None: no limit)."""
+
+    requests: int | None
+    duration_s: float | None
+
+
+def extent(plan: PointPlan) -> Extent:
+    """Requests, seconds or both; never fewer requests than slots.
+
+    A duration without a request count in the workload runs its full time, whatever ``plan.requests`` says.
+    """
+    workload, level = plan.workload, plan.level
+    requests: int | None = max(plan.requests, level.concurrency or 1)
+    if workload.duration_s is not None:
+        if level.request_rate is not None and not math.isinf(level.request_rate):
+            planned = math.floor(level.request_rate * workload.duration_s) + 1
+            requests = planned if workload.requests is None else min(planned, requests or planned)
+        elif workload.requests is None and level.concurrency is not None:
+            requests = None
+    return Extent(requests, workload.duration_s)
+
+
+def due_offsets(plan: PointPlan, requests: int) -> list[float] | None:
+    """Offsets of an open loop's requests, seconds; None for a closed loop. Repeats draw different gaps."""
+    rate = plan.level.request_rate
+    if rate is None:
+        return None
+    workload = plan.workload
+    seed = workload.seed * 1_000_003 + plan.repeat
+    offsets: list[float] = arrival_offsets(
+        requests, rate, arrival=workload.arrival, burstiness=workload.burstiness, seed=seed
+    ).tolist()
+    return offsets
+
+
+class Shots:
+    """Builds shots from prompts, in batches; keeps count of prompts that this server was sent before."""
+
+    def __init__(self, target: Target, plan: PointPlan, prompts: PromptSource, seen: set[int]) -> None:
+        self._target = target
+        self._prompts = prompts
+        self._ignore_eos = plan.workload.ignore_eos
+        self._seen = seen
+        self._index = 0
+        self.repeated = 0
+
+    def take(self, count: int, due: Iterator[float] | None = None) -> list[Shot]:
+        """The next ``count`` shots; ``due`` gives their offsets."""
+        out = []
+        for prompt in self._prompts.take(count):
+            digest = prompt.digest
+            if digest in self._seen:
+                self.repeated += 1
+            self._seen.add(digest)
+            out.append(
+                Shot(
+                    index=self._index,
+                    body=body(self._target, prompt, ignore_eos=self._ignore_eos),
+                    requested_tokens=prompt.output_tokens,
+                    digest=digest,
+                    due_s=next(due) if due is not None else None,
+                )
+            )
+            self._index += 1
+        return out
