@@ -10,7 +10,7 @@ from shakedown.domain.workload import PointPlan, Target
 from shakedown.load.bodies import body, session
 from shakedown.load.messages import Shot
 from shakedown.load.prompts import Prompt, PromptSource
-from shakedown.load.schedule import arrival_offsets
+from shakedown.load.schedule import arrival_offsets, ramp_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ def extent(plan: PointPlan) -> Extent:
     requests: int | None = max(plan.requests, level.concurrency or 1)
     if workload.duration_s is not None:
         if level.request_rate is not None and not math.isinf(level.request_rate):
-            planned = math.floor(level.request_rate * workload.duration_s) + 1
+            mean_rate = (level.request_rate + (workload.ramp_to or level.request_rate)) / 2
+            planned = math.floor(mean_rate * workload.duration_s) + 1
             requests = planned if workload.requests is None else min(planned, requests or planned)
         elif workload.requests is None and level.concurrency is not None:
             requests = None
@@ -43,6 +44,8 @@ def due_offsets(plan: PointPlan, requests: int) -> Iterator[float] | None:
     if rate is None:
         return None
     workload = plan.workload
+    if workload.ramp_to is not None and workload.duration_s is not None:
+        return (float(offset) for offset in ramp_offsets(rate, workload.ramp_to, workload.duration_s))
     seed = workload.seed * 1_000_003 + plan.repeat
     offsets = arrival_offsets(requests, rate, arrival=workload.arrival, burstiness=workload.burstiness, seed=seed)
     return (float(offset) for offset in offsets)
