@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from scipy.special import stdtr, stdtrit
 
@@ -59,9 +60,10 @@ class Experiment:
     workload_weights: Mapping[str, float]
     margin: float
     confidence: float
-    _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False)
+    _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False, compare=False)
+    _ratios: dict[tuple[str, str, str | None], Ratio | None] = field(default_factory=dict, repr=False, compare=False)
 
-    @property
+    @cached_property
     def launch_variance_measured(self) -> bool:
         """Whether launches were repeated often enough that intervals contain their variance."""
         return sum(max(len(arm.launches) - 1, 0) for arm in self.arms.values()) >= _LAUNCH_DF
@@ -81,6 +83,12 @@ class Experiment:
 
     def compare(self, a: str, b: str, workload: str | None = None) -> Ratio | None:
         """Compare two candidates over all workloads or one; None when they have no point in common."""
+        key = (a, b, workload)
+        if key not in self._ratios:
+            self._ratios[key] = self._compare(a, b, workload)
+        return self._ratios[key]
+
+    def _compare(self, a: str, b: str, workload: str | None) -> Ratio | None:
         points = self.common_points(a, b, workload)
         if not points:
             return None
