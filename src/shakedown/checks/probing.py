@@ -55,7 +55,7 @@ class Depth:
 
 DEPTHS = {
     GateLevel.QUICK: Depth(1, 96, 1, 8, 1, 1, 4, 1.2),
-    GateLevel.STANDARD: Depth(4, 384, 1, 12, 4, 2, 16, None),
+    GateLevel.STANDARD: Depth(4, 384, 1, 20, 3, 2, 16, None),
     GateLevel.THOROUGH: Depth(4, 512, 3, 24, 8, 4, 64, None),
 }
 
@@ -78,21 +78,21 @@ class Measured:
 
 
 def starts(length: int, count: int, stretch: int) -> list[int]:
-    """Where stretches begin in a text of ``length`` tokens: denser at the front, the last one at the very end.
+    """Where stretches begin in a text of ``length`` tokens; the last one ends where the text does.
 
-    Geometric spacing gives every power of two the same number of probes, so neither a fault at the first page
-    boundary nor one beyond 4,000 tokens is missed.
+    Half of them are spaced geometrically, so that each power of two has its share and a fault at the first page
+    boundary shows. The other half are spread evenly over the second half of the text: geometric spacing alone leaves
+    two or three stretches there, too few for an interval to decide about drift at the workload's length.
     """
     last = length - stretch + 1
     if last < FIRST:
         return [max(last, 1)]
-    spaced = np.geomspace(FIRST, last, count).round().astype(int)
+    near = np.geomspace(FIRST, max(last // 2, FIRST), count - count // 2)
+    far = np.linspace(last // 2, last, count // 2 + 1)[1:]
     found: list[int] = []
-    for start in spaced.tolist():
+    for start in sorted({*near.round().astype(int).tolist(), *far.round().astype(int).tolist()}):
         if not found or start >= found[-1] + stretch:
             found.append(start)
-    if found[-1] != last and last >= found[-1] + stretch:
-        found.append(last)
     return found
 
 

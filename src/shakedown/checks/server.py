@@ -81,9 +81,13 @@ class Server:
         """As ``generate``, with its own time limit."""
         return self._either(prompt, fields, lambda path, body: self.post(path, body, timeout_s=timeout_s))
 
-    def stream_text(self, prompt: str, *, stop_after: int | None = None, **fields: object) -> Answer:
+    def stream_text(
+        self, prompt: str, *, stop_after: int | None = None, timeout_s: float | None = None, **fields: object
+    ) -> Answer:
         """As ``generate``, streamed."""
-        return self._either(prompt, fields, lambda path, body: self.stream(path, body, stop_after=stop_after))
+        return self._either(
+            prompt, fields, lambda path, body: self.stream(path, body, stop_after=stop_after, timeout_s=timeout_s)
+        )
 
     def _either(
         self, prompt: str, fields: Mapping[str, object], send: Callable[[str, Mapping[str, object]], Answer]
@@ -100,12 +104,19 @@ class Server:
             body |= {"top_logprobs": fields["logprobs"], "logprobs": True}
         return send("/v1/chat/completions", body)
 
-    def stream(self, path: str, fields: Mapping[str, object], *, stop_after: int | None = None) -> Answer:
+    def stream(
+        self,
+        path: str,
+        fields: Mapping[str, object],
+        *,
+        stop_after: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
         """Ask for a stream and join it; with ``stop_after`` the connection is dropped after that many events."""
         body = self._body({"stream": True, "stream_options": {"include_usage": True}} | dict(fields))
         self._guard()
         try:
-            with self._http.stream("POST", path, json=body) as response:
+            with self._http.stream("POST", path, json=body, timeout=self._limit(timeout_s)) as response:
                 if response.is_error:
                     response.read()
                     raise _refusal("POST", path, response)
@@ -190,6 +201,9 @@ class Server:
     def _post(self, path: str, body: Mapping[str, object] | None, timeout_s: float | None) -> bytes:
         return self._send("POST", path, body, timeout_s)
 
+    def _limit(self, timeout_s: float | None) -> float:
+        return self.target.request_timeout_s if timeout_s is None else timeout_s
+
     def _guard(self) -> None:
         if self._should_stop():
             raise StoppedError
@@ -197,9 +211,7 @@ class Server:
     def _send(self, method: str, path: str, body: Mapping[str, object] | None, timeout_s: float | None) -> bytes:
         self._guard()
         try:
-            response = self._http.request(
-                method, path, json=body, timeout=self.target.request_timeout_s if timeout_s is None else timeout_s
-            )
+            response = self._http.request(method, path, json=body, timeout=self._limit(timeout_s))
         except httpx.HTTPError as error:
             raise ClientError(f"{method} {path}: {type(error).__name__}: {error}") from error
         if response.is_error:
