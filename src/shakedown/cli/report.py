@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from pydantic import ValidationError
+from rich.console import Console
 
-if TYPE_CHECKING:
-    from shakedown.domain.result import CampaignResult
-    from shakedown.report.base import Document, Format
-
-EPILOG = "Example: shakedown report shakedown-demo --format html"
+from shakedown.campaign.results import RESULT_NAME, load_result
+from shakedown.domain.errors import UserError
+from shakedown.domain.result import CampaignResult
+from shakedown.report.base import Document, Format, formats
+from shakedown.report.terminal import render
 
 
 def command(
@@ -23,15 +25,13 @@ def command(
         Path | None,
         typer.Option(help="File to write. Without it: html into the folder, the others to standard output."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Report on a campaign: finished, still running, failed, or copied from elsewhere."""
-    # Imported here: help must answer at once.
-    from rich.console import Console
+    """Report on a campaign: finished, still running, failed, or copied from elsewhere.
 
-    from shakedown.report.terminal import render
-
-    name = "json" if json else format_
+    Example: shakedown report shakedown-demo --format html
+    """
+    name = "json" if as_json else format_
     if name is None and out is not None:
         name = _format_of(out)
     form = None if name is None else _format(name)
@@ -59,9 +59,6 @@ def load(folder: Path) -> CampaignResult:
         UserError: there is no campaign, or the file is no result.
         StoreError: the store cannot be read.
     """
-    from shakedown.campaign.results import RESULT_NAME, load_result
-    from shakedown.domain.errors import UserError
-
     if folder.is_file():
         return _read(folder)
     if not folder.is_dir():
@@ -70,16 +67,13 @@ def load(folder: Path) -> CampaignResult:
     if file.is_file():
         result = _read(file)
         if result.campaign.complete:
-            return result
+            # The folder may have been copied or moved since.
+            here = result.campaign.model_copy(update={"folder": str(folder)})
+            return result.model_copy(update={"campaign": here})
     return load_result(folder)
 
 
 def _read(file: Path) -> CampaignResult:
-    from pydantic import ValidationError
-
-    from shakedown.domain.errors import UserError
-    from shakedown.domain.result import CampaignResult
-
     try:
         return CampaignResult.model_validate_json(file.read_bytes())
     except ValidationError as error:
@@ -91,9 +85,6 @@ def _read(file: Path) -> CampaignResult:
 
 
 def _format(name: str) -> Format:
-    from shakedown.domain.errors import UserError
-    from shakedown.report.base import formats
-
     known = formats()
     if name not in known:
         raise UserError(f"--format {name}: unknown; one of {', '.join(sorted(known))}")
@@ -106,8 +97,6 @@ def _format_of(out: Path) -> str:
 
 
 def _write(document: Document, target: Path) -> None:
-    from shakedown.domain.errors import UserError
-
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(document.text, encoding="utf-8")
