@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import httpx
 
@@ -17,9 +16,6 @@ from shakedown.engines.base import Probe
 
 CONNECTIONS = 128
 """Most requests at once; the widest check sends 64."""
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 class RefusedError(ClientError):
@@ -182,15 +178,6 @@ class Server:
     def post(self, path: str, fields: Mapping[str, object], *, timeout_s: float | None = None) -> Answer:
         """Ask any generation endpoint, with its own time limit."""
         return read_answer(self._post(path, self._body(fields), timeout_s))
-
-    def together(self, ask: Callable[[T], R], jobs: Iterable[T], *, at_once: int) -> list[R]:
-        """Run ``ask`` over ``jobs`` with ``at_once`` in flight; answers in order; the first error is raised."""
-        pool = ThreadPoolExecutor(max_workers=at_once)
-        try:
-            return list(pool.map(ask, jobs))
-        finally:
-            # Without waiting: an interrupt must not sit out requests that are still in flight.
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def _body(self, fields: Mapping[str, object]) -> dict[str, object]:
         return {"model": self.target.model} | self.target.extra_body | dict(fields)

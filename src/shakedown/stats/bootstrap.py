@@ -71,6 +71,9 @@ def _log_variance(
 ) -> float:
     """Variance of the statistic's logarithm over draws of clusters, corrected for their small number."""
     n = len(clusters)
-    draws = rng.integers(0, n, (resamples, n))
-    logs = [math.log(statistic(np.concatenate([clusters[index] for index in draw]))) for draw in draws]
-    return float(np.var(logs)) * n / (n - 1)
+    # The order of a draw does not matter: few clusters make few distinct draws, each computed once.
+    draws = np.sort(rng.integers(0, n, (resamples, n)), axis=1)
+    distinct, counts = np.unique(draws, axis=0, return_counts=True)
+    logs = np.array([math.log(statistic(np.concatenate([clusters[index] for index in draw]))) for draw in distinct])
+    mean = np.average(logs, weights=counts)
+    return float(np.average((logs - mean) ** 2, weights=counts)) * n / (n - 1)

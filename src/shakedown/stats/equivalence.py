@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
 from shakedown.stats.studentized_range import studentized_range_sf
-from shakedown.stats.variance import Spread, difference_error, pooled_spread, spread_of
+from shakedown.stats.variance import Components, Spread, difference_error, pooled_spread, spread_of, variance_components
 
 _LAUNCH_DF = 2
 """Launches beyond the first, over all candidates, from which on launch variance counts as measured."""
@@ -67,6 +67,14 @@ class Experiment:
     def launch_variance_measured(self) -> bool:
         """Whether launches were repeated often enough that intervals contain their variance."""
         return sum(max(len(arm.launches) - 1, 0) for arm in self.arms.values()) >= _LAUNCH_DF
+
+    def components(self) -> Components:
+        """Scatter between launches and between rounds of repeats of a launch, over all candidates."""
+        rounds = []
+        for arm in self.arms.values():
+            weights = point_weights(arm.points(), self.workload_weights)
+            rounds.append([repeat_scores(Arm((launch,)), weights) for launch in arm.launches])
+        return variance_components(rounds)
 
     def common_points(self, a: str, b: str, workload: str | None = None) -> set[PointKey]:
         """Points that every launch of both candidates measured."""

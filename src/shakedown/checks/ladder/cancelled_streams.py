@@ -7,6 +7,7 @@ import time
 from shakedown.checks.answer import Answer
 from shakedown.checks.base import Context, Outcome, Rung, failed, passed
 from shakedown.checks.corpus import OPENINGS
+from shakedown.checks.parallel import in_parallel
 from shakedown.domain.errors import ClientError
 from shakedown.domain.words import GateLevel, Verdict
 
@@ -38,7 +39,7 @@ class _CancelledStreams:
 
         evidence: dict[str, object] = {"streams": count, "slots": slots, "running_before": before}
         try:
-            answers = context.server.together(cancel, range(count), at_once=min(count, 8))
+            answers = in_parallel(cancel, range(count), at_once=min(count, 8))
             begun = time.monotonic()
             context.server.generate_within(patience_s, "After the interruption", max_tokens=1, temperature=0.0)
         except ClientError as error:
