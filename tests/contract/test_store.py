@@ -186,6 +186,37 @@ os.kill(os.getpid(), signal.SIGKILL)
         assert store.begin_trial(candidate(threads=1).id).startswith("0003-")
 
 
+def test_killed_at_any_moment_every_finished_trial_is_whole(tmp_path: Path) -> None:
+    """A process that writes trials as fast as it can is killed four times; what it said was finished stays so."""
+    folder = tmp_path / "out"
+    script = f"""
+from pathlib import Path
+from tests.contract.test_store import open_store, whole_trial
+from tests.unit.store.store_material import record
+store = open_store(Path({str(folder)!r}))
+store.put_candidate(record(threads=1))
+store.resume()
+while True:
+    print(whole_trial(store), flush=True)
+"""
+    told: set[str] = set()
+    for lines in (1, 2, 3, 5):
+        writer = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        for _ in range(lines):
+            told.add(writer.stdout.readline().strip())
+        writer.kill()
+        told.update(line.strip() for line in writer.stdout.read().splitlines())
+        writer.wait()
+        writer.stdout.close()
+        with CampaignReader.open(folder) as reader:
+            trials = reader.trials()
+        finished_ids = {trial.id for trial in trials if trial.state == "finished"}
+        assert told <= finished_ids
+        assert all(trial.outcome is not None and len(trial.points) == 2 for trial in trials if trial.id in finished_ids)
+        assert sum(trial.state == "running" for trial in trials) <= 1
+
+
 def test_time_of_all_sessions_is_summed(tmp_path: Path) -> None:
     for _ in range(2):
         with open_store(tmp_path) as store:

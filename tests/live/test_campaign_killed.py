@@ -57,8 +57,8 @@ def campaign(tmp_path: Path) -> Path:
 
 def start(file: Path, out: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "shakedown", "run", str(file), "--out", str(out), "--json"],
-        stdout=subprocess.PIPE,
+        [sys.executable, "-m", "shakedown", "run", str(file), "--out", str(out)],
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 

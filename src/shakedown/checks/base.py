@@ -17,9 +17,10 @@ from typing import Protocol
 from shakedown.checks.reference import Reference
 from shakedown.checks.samples import Sample, take_samples
 from shakedown.checks.server import RefusedError, Server
+from shakedown.domain.errors import ClientError
 from shakedown.domain.trial import Gates
 from shakedown.domain.words import CheckVerdict, GateLevel, Verdict
-from shakedown.engines.base import Engine
+from shakedown.engines.base import Engine, Probe
 
 LEVELS = (GateLevel.QUICK, GateLevel.STANDARD, GateLevel.THOROUGH)
 """From cheap to thorough."""
@@ -92,8 +93,13 @@ class Context:
         """The settings the server says it runs with; empty where the engine is unknown."""
         if self.engine is None:
             return {}
-        answers = [self.server.get(probe.path) for probe in self.engine.info_probes if probe.method == "GET"]
-        return self.engine.effective_settings(answers, ())
+        return self.engine.effective_settings([self._told(probe) for probe in self.engine.info_probes], ())
+
+    def _told(self, probe: Probe) -> Mapping[str, object] | None:
+        try:
+            return self.server.probe(probe)
+        except ClientError:
+            return None
 
     @property
     def known_engine(self) -> Engine:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from shakedown.checks.answer import Answer
 from shakedown.checks.corpus import OPENINGS
+from shakedown.checks.parallel import in_parallel
 from shakedown.checks.server import RefusedError, Server
 
 TOKENS = 16
@@ -38,4 +39,4 @@ def take_samples(server: Server, count: int) -> list[Sample]:
             answer = server.generate(OPENINGS[order], **fields)
         return Sample(OPENINGS[order], answer)
 
-    return server.together(ask, range(count), at_once=count)
+    return in_parallel(ask, range(count), at_once=count)

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from shakedown.cli.bench_options import parse_extra_body, parse_headers, parse_levels, parse_seconds, parse_slo
+from shakedown.cli.bench_options import (
+    parse_extra_body,
+    parse_headers,
+    parse_levels,
+    parse_percent,
+    parse_search,
+    parse_seconds,
+    parse_slo,
+)
 from shakedown.cli.bench_view import BenchView
 from shakedown.domain.errors import ClientError, UserError
 from shakedown.domain.workload import Arrival, Target, Workload
@@ -37,6 +45,16 @@ def command(
     requests: Annotated[int | None, typer.Option(min=1, help="Measured requests of each point.")] = None,
     duration: Annotated[str | None, typer.Option(help="Length of each point, as in 60s or 5m.")] = None,
     warmup: Annotated[int | None, typer.Option(min=0, help="Requests before each point, not measured.")] = None,
+    ramp_to: Annotated[
+        float | None, typer.Option(help="Rate at the end of each point; needs --request-rate and --duration.")
+    ] = None,
+    until_interval: Annotated[
+        str | None, typer.Option(help="End a point once its mean latency is known to this half-width, as in 2%.")
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Find the highest concurrency or request-rate that keeps --slo.")
+    ] = None,
+    search_limit: Annotated[float, typer.Option(help="Highest level that a search tries.")] = 1024,
     repeats: Annotated[int, typer.Option(min=1, help="Times that each level is measured.")] = 1,
     slo: Annotated[str | None, typer.Option(help="Limits, as in ttft_p99=2s,tpot_p99=50ms.")] = None,
     endpoint: Annotated[str, typer.Option(help="completions or chat.")] = "completions",
@@ -60,7 +78,7 @@ def command(
 
     Example: shakedown bench --base-url http://127.0.0.1:8000 --concurrency 1,4,16 --requests 64
     """
-    from shakedown.load.bench import BenchWatch, run_bench
+    from shakedown.load.bench import BenchOptions, BenchWatch, run_bench
 
     target = Target(
         base_url=base_url,
@@ -74,16 +92,20 @@ def command(
         verify_tls=not insecure,
         stream=stream,
     )
-    slots, rates = parse_levels(concurrency, request_rate)
+    sources = tuple(word.strip() for word in prompts.split(","))
+    slots, rates = parse_levels(concurrency, request_rate, by_trace=any(word.startswith("trace:") for word in sources))
+    if ramp_to is not None and (not rates or not duration):
+        raise UserError("--ramp-to: needs the rate to start from (--request-rate) and the time it takes (--duration)")
     workload = Workload(
         name="bench",
-        prompts=tuple(word.strip() for word in prompts.split(",")),
+        prompts=sources,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         concurrency=slots,
         request_rate=rates,
         arrival=arrival,
         burstiness=burstiness,
+        ramp_to=ramp_to,
         requests=requests,
         duration_s=parse_seconds("--duration", duration) if duration else None,
         warmup_requests=warmup,
@@ -92,16 +114,23 @@ def command(
         ignore_eos=ignore_eos,
         seed=seed,
     )
+    options = BenchOptions(
+        tokenizer_file=tokenizer,
+        workers=workers,
+        search=parse_search(search, has_slo=bool(workload.slo)),
+        search_limit=search_limit,
+        until_interval=parse_percent("--until-interval", until_interval) if until_interval else None,
+    )
     view = BenchView(json_output=json_output, out=out)
     watch = BenchWatch(view.server, view.point_start, view.progress, view.point)
     try:
         with view:
-            result = run_bench(target, workload, tokenizer_file=tokenizer, watch=watch, workers=workers)
+            result = run_bench(target, workload, options=options, watch=watch)
     except ClientError as error:
         sys.stderr.write(f"{base_url}: {error}. Is the server running, and is this its address?\n")
         raise typer.Exit(NOTHING_MEASURED) from error
     view.finish(result)
-    if any(point.interrupted for point in result.points):
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     if not any(point.ok for point in result.points):
         raise typer.Exit(NOTHING_MEASURED)

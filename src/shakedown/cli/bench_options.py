@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import Literal
 
 from shakedown.domain.errors import UserError
 
@@ -48,8 +49,10 @@ def parse_slo(text: str | None) -> dict[str, float]:
     return limits
 
 
-def parse_levels(concurrency: str | None, request_rate: str | None) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Read the load levels; concurrency 1 where neither is given.
+def parse_levels(
+    concurrency: str | None, request_rate: str | None, *, by_trace: bool
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Read the load levels; where neither is given a trace keeps its own times, and all else runs one at a time.
 
     Raises:
         UserError: if both are given, or one holds something that is no positive number.
@@ -58,6 +61,8 @@ def parse_levels(concurrency: str | None, request_rate: str | None) -> tuple[tup
         raise UserError("--concurrency and --request-rate: give one of them, a closed or an open loop")
     if request_rate is not None:
         return (), tuple(_rate(part) for part in request_rate.split(","))
+    if concurrency is None and by_trace:
+        return (), ()
     return tuple(_slots(part) for part in (concurrency or "1").split(",")), ()
 
 
@@ -75,6 +80,37 @@ def _rate(text: str) -> float:
     if not rate > 0:
         raise UserError(f"--request-rate {text!r}: expected requests per second above zero, or inf, as in 1,2.5,inf")
     return rate
+
+
+def parse_percent(option: str, text: str) -> float:
+    """Read ``2%`` or ``0.02`` as a share between 0 and 1.
+
+    Raises:
+        UserError: if it is none.
+    """
+    digits = text.strip().removesuffix("%")
+    try:
+        share = float(digits) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise UserError(f"{option} {text!r}: expected a percentage between 0 and 100, as in 2%")
+    return share
+
+
+def parse_search(text: str | None, *, has_slo: bool) -> Literal["concurrency", "request_rate"] | None:
+    """Read what to search for.
+
+    Raises:
+        UserError: for another word, or without objectives to keep.
+    """
+    if text is None:
+        return None
+    if text not in {"concurrency", "request-rate", "request_rate"}:
+        raise UserError(f"--search {text!r}: expected concurrency or request-rate")
+    if not has_slo:
+        raise UserError("--search: needs the limits to keep, as in --slo ttft_p99=2s,tpot_p99=50ms")
+    return "concurrency" if text == "concurrency" else "request_rate"
 
 
 def parse_headers(lines: list[str]) -> dict[str, str]:

@@ -12,12 +12,17 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from shakedown.cli.bench_curve import write_curve
+
 if TYPE_CHECKING:
     from shakedown.domain.metric import Distribution, PointSummary
     from shakedown.domain.workload import PointPlan
     from shakedown.load.bench import BenchResult, ServerInfo
     from shakedown.load.generator import PointResult, Progress
+    from shakedown.load.search import SearchResult
 
+PIPED_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe, where no terminal says how wide it may be."""
 COLUMNS = ("C", "Agg tok/s", "Per-req tok/s", "Tokens", "Wall(s)", "Ok", "TTFT ms", "TPOT ms", "ITL ms")
 
 
@@ -32,7 +37,7 @@ class BenchView:
     def __init__(self, *, json_output: bool, out: Path | None) -> None:
         self._json_output = json_output
         self._out = out
-        self._console = Console(stderr=json_output)
+        self._console = Console(stderr=json_output, width=None if sys.stdout.isatty() else PIPED_WIDTH)
         self._points: list[PointSummary] = []
         self._status = Text("asking the server what it is")
         self._live = Live(
@@ -79,15 +84,31 @@ class BenchView:
             write_parquet(result.records, self._out / f"{_file_name(result.summary)}.parquet")
 
     def finish(self, result: BenchResult) -> None:
-        """Print the table, the findings and where asked the JSON."""
+        """Print the table, the findings and where asked the JSON; write the files."""
         self._console.print(sweep_table(self._points))
+        if result.knee is not None:
+            self._console.print(f"Beyond {result.knee} more load buys latency rather than throughput.")
+        if result.search is not None:
+            self._console.print(search_sentence(result.search))
         for finding in result.findings:
             self._console.print(f"{finding.kind}: {finding.summary} {finding.advice}", style="yellow", highlight=False)
         document = result.model_dump_json(indent=2)
         if self._out is not None:
             (self._out / "result.json").write_text(document + "\n", encoding="utf-8")
+            write_curve(self._points, self._out)
         if self._json_output:
             sys.stdout.write(document + "\n")
+
+
+def search_sentence(search: SearchResult) -> str:
+    """Say what a search found."""
+    unit = "concurrency" if search.kind == "concurrency" else "requests/s"
+    if search.highest is None:
+        lowest = "nothing" if search.lowest_broken is None else f"{search.lowest_broken:g}"
+        return f"No load keeps the objectives; the lowest tried was {unit} {lowest}."
+    broken = "the limit of the search" if search.lowest_broken is None else f"{search.lowest_broken:g} breaks them"
+    sure = "" if search.certain else "; by estimate only, more requests would settle it"
+    return f"The highest load that keeps the objectives: {unit} {search.highest:g} ({broken}{sure})."
 
 
 def sweep_table(points: list[PointSummary]) -> Table:

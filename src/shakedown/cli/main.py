@@ -19,6 +19,7 @@ COMMANDS = {
     "demo": "Run a whole campaign on this CPU: real llama.cpp, a 135 M model.",
     "run": "Run a campaign file, or resume it.",
     "report": "Render a campaign's results: html, md, json, csv.",
+    "export": "Write the winner as a command, service, manifest or engine config.",
     "bench": "Load any OpenAI-compatible server and measure it.",
     "check": "Check that a running server answers sense.",
     "diagnose": "Find the root cause and remedy in an engine's log.",

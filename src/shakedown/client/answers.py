@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from array import array
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shakedown.client.sse import events
 from shakedown.domain.request import RequestError
 
 Json = Mapping[str, Any]
 """A decoded JSON object of a foreign server: any shape until it was looked at."""
 
-_TEXT_KEYS = ("content", "reasoning_content", "reasoning", "refusal")
+TEXT_KEYS = frozenset({"text", "content", "reasoning_content", "reasoning", "refusal"})
+"""Fields of a choice or its delta that hold generated text."""
 _DETAIL_LIMIT = 300
 
 
@@ -27,6 +26,7 @@ class Answer:
     event_tokens: array[int] = field(default_factory=lambda: array("i"))
     """Tokens of each event where the server says so, else 0."""
     text: list[str] = field(default_factory=list)
+    """Pieces of text; those of a stream only where they were asked for."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     drafted_tokens: int | None = None
@@ -85,9 +85,8 @@ class Answer:
 
     def _delta(self, part: Json) -> bool:
         bearing = False
-        for key in _TEXT_KEYS:
-            value = part.get(key)
-            if isinstance(value, str) and value:
+        for key, value in part.items():
+            if key in TEXT_KEYS and isinstance(value, str) and value:
                 self.text.append(value)
                 bearing = True
         calls = part.get("tool_calls") or part.get("function_call")
@@ -153,48 +152,26 @@ def error_text(message: Json) -> str:
     return error if isinstance(error, str) else json.dumps(error)
 
 
-def read_stream(body: bytes, offsets: list[int], stamps: array[int]) -> Answer:
-    """Read an event stream; ``offsets[i]`` body bytes had come at ``stamps[i]``.
-
-    An event arrived when the last byte of its data did.
-    """
-    answer = Answer()
-    loads = json.loads
-    add = answer.add
-    last = len(stamps) - 1
-    at = 0
-    for data, end in events(body):
-        if at <= last and offsets[at] < end:
-            at = bisect_left(offsets, end, at)
-        stamp = stamps[min(at, last)]
-        if data.strip() == b"[DONE]":
-            answer.finished = True
-            continue
-        try:
-            message = loads(data)
-        except ValueError as error:
-            answer.fail(RequestError.BAD_JSON, f"{error}: {data[:120]!r}")
-            continue
-        if isinstance(message, dict):
-            add(message, stamp)
-        else:
-            answer.fail(RequestError.BAD_JSON, f"expected an object: {data[:120]!r}")
-    return answer
+def decode(data: bytes, answer: Answer) -> Json | None:
+    """Decode one JSON object; anything else is the answer's error."""
+    try:
+        message = json.loads(data)
+    except ValueError as error:
+        answer.fail(RequestError.BAD_JSON, f"{error}: {data[:120]!r}")
+        return None
+    if not isinstance(message, dict):
+        answer.fail(RequestError.BAD_JSON, f"expected an object: {data[:120]!r}")
+        return None
+    return message
 
 
 def read_whole(body: bytes, stamp: int) -> Answer:
     """Read an answer that was not streamed."""
     answer = Answer()
-    try:
-        message = json.loads(body)
-    except ValueError as error:
-        answer.fail(RequestError.BAD_JSON, f"{error}: {body[:120]!r}")
-        return answer
-    if not isinstance(message, dict):
-        answer.fail(RequestError.BAD_JSON, f"expected an object: {body[:120]!r}")
-        return answer
-    answer.add(message, stamp)
-    answer.finished = True
+    message = decode(body, answer)
+    if message is not None:
+        answer.add(message, stamp)
+        answer.finished = True
     return answer
 
 

@@ -27,14 +27,15 @@ class Exchange:
     """One request and its response as it came."""
 
     __slots__ = (
-        "buffer", "end_ns", "ends", "error", "error_detail", "head", "index", "last_ns", "looked_at_ns", "received",
-        "scheduled_ns", "segments", "sent_ns", "stamps",
+        "buffer", "end_ns", "ends", "error", "error_detail", "first_ns", "head", "index", "last_ns", "looked_at_ns",
+        "received", "scheduled_ns", "segments", "sent_ns", "stamps",
     )  # fmt: skip
 
     def __init__(self, index: int, scheduled_ns: int) -> None:
         self.index = index
         self.scheduled_ns = scheduled_ns
         self.sent_ns = 0
+        self.first_ns = 0
         self.last_ns = 0
         self.looked_at_ns = 0
         self.end_ns = 0
@@ -127,6 +128,7 @@ class Connection(asyncio.Protocol):
         buffer += data
         head = exchange.head
         if head is None:
+            exchange.first_ns = exchange.first_ns or stamp
             self._read_head(exchange)
         elif head.framing is Framing.CHUNKED:
             if buffer.endswith(LAST_CHUNK):

@@ -96,20 +96,24 @@ def read_body(raw: bytes, head: Head) -> Body:
 
 def _dechunk(raw: bytes, at: int) -> Body:
     spans: list[tuple[int, int]] = []
+    pieces: list[bytes] = []
     find = raw.find
     total = len(raw)
     complete = False
     while (line_end := find(b"\r\n", at)) >= 0:
-        size = int(raw[at:line_end].partition(b";")[0], 16)
-        if size == 0:
-            complete = find(b"\r\n", line_end + 2) >= 0
-            break
+        line = raw[at:line_end]
+        size = int(line if b";" not in line else line.partition(b";")[0], 16)
         start = line_end + 2
-        spans.append((start, min(start + size, total)))
-        at = start + size + 2
+        if size == 0:
+            complete = find(b"\r\n", start) >= 0
+            break
+        end = start + size
+        pieces.append(raw[start:end])
+        spans.append((start, min(total, end)))
+        at = end + 2
         if at > total:
             break
-    return Body(b"".join([raw[start:end] for start, end in spans]), spans, complete)
+    return Body(b"".join(pieces), spans, complete)
 
 
 def available(ends: list[int], spans: list[tuple[int, int]]) -> list[int]:

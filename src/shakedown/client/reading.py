@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from array import array
 
-from shakedown.client.answers import Answer, read_stream, read_whole, status_error
+from shakedown.client.answers import Answer, read_whole, status_error
 from shakedown.client.exchange import Exchange
 from shakedown.client.http_response import available, read_body, read_head
 from shakedown.client.spool import Spool
+from shakedown.client.stream import read_stream
 from shakedown.domain.request import RequestError, RequestRecord, TokenCount
 
 
-def read_answer(exchange: Exchange, spool: Spool) -> Answer:
+def read_answer(exchange: Exchange, spool: Spool, *, keep_text: bool = False) -> Answer:
     """Read what came; errors of the wire, the stream and the server are told apart and kept in the answer."""
     stamps, ends, raw = spool.read(exchange.segments)
-    answer = _read(raw, ends, stamps)
+    answer = _read(raw, ends, stamps, keep_text=keep_text)
     if exchange.error is not None:
         answer.error, answer.error_detail = exchange.error, exchange.error_detail
     return answer
 
 
-def _read(raw: bytes, ends: array[int], stamps: array[int]) -> Answer:
+def _read(raw: bytes, ends: array[int], stamps: array[int], *, keep_text: bool) -> Answer:
     answer = Answer()
     try:
         head = read_head(raw) if raw else None
@@ -37,8 +38,7 @@ def _read(raw: bytes, ends: array[int], stamps: array[int]) -> Answer:
     if "json" in head.headers.get("content-type", "") or body.data[:1] == b"{":
         answer = read_whole(body.data, stamps[-1])
     else:
-        answer = read_stream(body.data, available(ends.tolist(), body.spans), stamps)
-        answer.streamed = True
+        answer = read_stream(body.data, available(ends.tolist(), body.spans), stamps, keep_text=keep_text)
     if not body.complete or not answer.finished:
         answer.fail(RequestError.BROKEN_STREAM, f"the stream stopped after {len(body.data)} bytes without an end")
     elif not answer.arrivals:

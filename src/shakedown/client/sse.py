@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def events(body: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yield each event's data and the body offset at which its last data line ends.
+def next_event(body: bytes, at: int, *, plain: bool) -> tuple[bytes | None, int, int]:
+    """Read one block of lines from ``at``: its data, the offset at which its last data line ends, and where to go on.
 
-    Comments, ``event``, ``id`` and ``retry`` fields are passed over; several data lines are joined by a line feed. An
-    event that the end of the body cuts off before its blank line is yielded too: what it holds did arrive, and a
-    server that forgets the last blank line is not thereby broken.
+    Comments, ``event``, ``id`` and ``retry`` fields are passed over; several data lines are joined by a line feed; a
+    block without data gives None. A block that the end of the body cuts off before its blank line counts too: what it
+    holds did arrive, and a server that forgets the last blank line is not thereby broken.
+
+    Args:
+        body: the whole recorded body.
+        at: offset of a block's first byte.
+        plain: the body holds no carriage return; blocks are then found without looking at lines.
     """
-    if b"\r" not in body:
-        yield from _plain_events(body)
-        return
+    if not plain:
+        return _by_lines(body, at)
+    end = body.find(b"\n\n", at)
+    after = end + 2
+    if end < 0:
+        end = after = len(body)
+    block = body[at:end]
+    if block.startswith(b"data: ") and b"\n" not in block:
+        return block[6:], end, after
+    return _joined([line for line in block.split(b"\n") if line.startswith(b"data:")]), end, after
+
+
+def _by_lines(body: bytes, at: int) -> tuple[bytes | None, int, int]:
     data: list[bytes] = []
-    data_end = 0
-    at = 0
+    data_end = at
     while at < len(body):
         match = _LINE_END.search(body, at)
         end, after = match.span() if match else (len(body), len(body))
         line = body[at:end]
         at = after
         if line.startswith(b"data:"):
-            data.append(line[6:] if line[5:6] == b" " else line[5:])
+            data.append(line)
             data_end = end
-        elif not line and data:
-            yield b"\n".join(data), data_end
-            data = []
-    if data:
-        yield b"\n".join(data), data_end
+        elif not line:
+            break
+    return _joined(data), data_end, at
 
 
-def _plain_events(body: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yield events of a body that uses line feeds only, the usual case: one split, no pattern."""
-    end = -2
-    for block in body.split(b"\n\n"):
-        start = end + 2
-        end = start + len(block)
-        if block.startswith(b"data: ") and b"\n" not in block:
-            yield block[6:], end
-            continue
-        data = [line[6:] if line[5:6] == b" " else line[5:] for line in block.split(b"\n") if line.startswith(b"data:")]
-        if data:
-            yield b"\n".join(data), end
+def _joined(lines: list[bytes]) -> bytes | None:
+    """Values of data lines; one space after the colon belongs to the syntax."""
+    if not lines:
+        return None
+    return b"\n".join([line[6:] if line[5:6] == b" " else line[5:] for line in lines])

@@ -19,6 +19,9 @@ from shakedown.launch.progress import StallClock, tree_usage
 from shakedown.launch.readiness import TOKEN_PATH, TokenProbe, who_listens
 
 _HEALTH_EVERY_S = 0.1
+_HEALTH_SHARE = 0.01
+"""Health is asked every tenth of a second at first, then every hundredth of the time passed: enough to know when the
+server got ready, without filling its log."""
 _USAGE_EVERY_S = 1.0
 _HEALTH_TIMEOUT_S = 5.0
 _REFUSALS_ALLOWED = 5
@@ -125,7 +128,7 @@ class BootWatch:
         now_s = self.elapsed_s()
         if now_s < self._next_health_s:
             return False
-        self._next_health_s = now_s + _HEALTH_EVERY_S
+        self._next_health_s = now_s + max(_HEALTH_EVERY_S, _HEALTH_SHARE * now_s)
         return self._health.status(self._engine.health_path) == 200
 
     def _look_for_stall(self) -> Failure | None:

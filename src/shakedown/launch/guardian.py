@@ -56,6 +56,7 @@ class _Guardian:
         self._control = b""
         self._main_status: int | None = None
         self._kill_at: float | None = None
+        self._stopping = False
         self._forced = False
         self._alone = False
         self._output, output_write = os.pipe()
@@ -162,9 +163,11 @@ class _Guardian:
             if pid == self._engine.pid:
                 self._main_status = status
                 self._engine.returncode = os.waitstatus_to_exitcode(status)
-                self._end_by(_LINGER_S)
+                if not self._stopping:  # else its workers have what is left of the grace
+                    self._end_by(_LINGER_S)
 
     def _stop(self, grace_s: float) -> None:
+        self._stopping = True
         if self._main_status is None:
             os.killpg(self._engine.pid, signal.SIGTERM)
         self._end_by(grace_s)

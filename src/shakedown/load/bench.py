@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,11 +14,17 @@ from shakedown.domain.errors import ClientError
 from shakedown.domain.metric import PointSummary
 from shakedown.domain.result import SCHEMA, Finding
 from shakedown.domain.workload import LoadLevel, PointPlan, Target, Workload
+from shakedown.load.findings import level as level_name
 from shakedown.load.findings import point_findings
 from shakedown.load.generator import PointResult, Progress, run_point
-from shakedown.load.prompts import prompt_source
+from shakedown.load.knee import knee
+from shakedown.load.prompts import PromptSource, prompt_source
+from shakedown.load.sampling import Sampler
+from shakedown.load.search import Counts, Kind, SearchResult, search
 from shakedown.load.server import counter_sampler, fit_target, identify
-from shakedown.load.tokenizers import find_tokenizer
+from shakedown.load.stopping import IntervalNarrow, Saturated, StopCondition
+from shakedown.load.tokenizers import Tokenizer, find_tokenizer
+from shakedown.stats.goodput import needed_share, slo_parts, within_limit
 
 REQUESTS_PER_SLOT = 4
 MIN_REQUESTS = 32
@@ -37,12 +43,29 @@ class ServerInfo(Value):
 
 
 class BenchResult(Value):
-    """What ``bench --json`` prints."""
+    """What ``bench --json`` prints; the last three keys are beyond the shared vocabulary."""
 
     schema_: Literal["shakedown/1"] = Field(default=SCHEMA, alias="schema")
     server: ServerInfo
     points: tuple[PointSummary, ...]
     findings: tuple[Finding, ...]
+    knee: str | None = None
+    """The load after which more costs latency without buying throughput; None for fewer than three levels."""
+    search: SearchResult | None = None
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """How to measure, beyond what the workload says."""
+
+    tokenizer_file: str | None = None
+    workers: int | None = None
+    search: Kind | None = None
+    """Look for the highest level that keeps the SLO instead of measuring given ones."""
+    search_limit: float = 1024.0
+    until_interval: float | None = None
+    """End a point when its mean latency is known to this relative half-width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +78,43 @@ class BenchWatch:
     on_point: Callable[[PointResult], None]
 
 
-def point_plans(workload: Workload) -> list[PointPlan]:
-    """One plan for each concurrency and each request rate, repeats of a level one after another."""
-    levels = [LoadLevel(concurrency=slots) for slots in workload.concurrency]
-    levels += [LoadLevel(request_rate=rate) for rate in workload.request_rate]
-    return [plan_point(workload, level, repeat) for level in levels for repeat in range(workload.repeats or 1)]
+def levels(workload: Workload) -> list[LoadLevel]:
+    """Every concurrency, then every rate; a trace without either is replayed by its own times."""
+    given = [LoadLevel(concurrency=slots) for slots in workload.concurrency]
+    given += [LoadLevel(request_rate=rate) for rate in workload.request_rate]
+    return given or [LoadLevel()]
 
 
-def plan_point(workload: Workload, level: LoadLevel, repeat: int = 0) -> PointPlan:
-    """Fill in what the workload leaves open: requests and warm-up in proportion to the load."""
+def plan_point(workload: Workload, level: LoadLevel, repeat: int = 0, *, trace_length: int | None = None) -> PointPlan:
+    """Fill in what the workload leaves open: requests and warm-up in proportion to the load.
+
+    A trace replayed by its own times has its own number of requests and no warm-up, which would use up its start.
+    """
     slots = level.concurrency or 1
+    by_trace = level.concurrency is None and level.request_rate is None
     requests = workload.requests or max(MIN_REQUESTS, REQUESTS_PER_SLOT * slots)
     warmup = workload.warmup_requests
+    if by_trace and trace_length is not None:
+        requests = min(workload.requests or trace_length, trace_length)
+        warmup = 0
     if warmup is None:
         warmup = min(slots, WARMUP_LIMIT)
     return PointPlan(workload=workload, level=level, repeat=repeat, requests=requests, warmup_requests=warmup)
 
 
-def run_bench(
-    target: Target,
-    workload: Workload,
-    *,
-    tokenizer_file: str | None,
-    watch: BenchWatch,
-    workers: int | None = None,
-) -> BenchResult:
-    """Measure every level of the workload; an interrupted or dying point is the last.
+def run_bench(target: Target, workload: Workload, *, options: BenchOptions, watch: BenchWatch) -> BenchResult:
+    """Measure every level of the workload, or search; an interrupted or dying point is the last.
 
     ``target.model`` may be empty: the first model that the server lists is taken.
 
     Raises:
         ClientError: if nobody answers, or no model is given and none is listed.
-        UserError: for prompts or a tokenizer that cannot be used.
+        UserError: for prompts, a tokenizer or objectives that cannot be used.
     """
     with ControlClient(target.base_url, api_key=target.api_key) as client:
         facts = identify(client)
-        target = with_model(target, facts.models)
-        target = fit_target(target, facts.engine)
-        tokenizer = find_tokenizer(client, target.model, tokenizer_file)
+        target = fit_target(with_model(target, facts.models), facts.engine)
+        tokenizer = find_tokenizer(client, target.model, options.tokenizer_file)
         server = ServerInfo(
             base_url=target.base_url,
             model=target.model,
@@ -101,25 +123,109 @@ def run_bench(
             input_lengths=tokenizer.source,
         )
         watch.on_server(server)
-        prompts = prompt_source(workload, tokenizer, salt="bench")
         sample = counter_sampler(client, facts.engine)
-        points: list[PointSummary] = []
-        for plan in point_plans(workload):
-            watch.on_point_start(plan)
+        bench = _Bench(target, workload, tokenizer=tokenizer, sample=sample, options=options, watch=watch)
+        found = None
+        if options.search is not None:
+            found = bench.search(options.search)
+        else:
+            bench.sweep()
+    points = tuple(bench.points)
+    best = knee(points)
+    return BenchResult(
+        server=server,
+        points=points,
+        findings=tuple(findings_of(points, workload)),
+        knee=level_name(best) if best is not None else None,
+        search=found,
+        interrupted=bench.interrupted,
+    )
+
+
+class _Bench:
+    """One server, one workload: measures points and keeps them."""
+
+    def __init__(
+        self,
+        target: Target,
+        workload: Workload,
+        *,
+        tokenizer: Tokenizer,
+        sample: Sampler | None,
+        options: BenchOptions,
+        watch: BenchWatch,
+    ) -> None:
+        self._target = target
+        self._workload = workload
+        self._tokenizer = tokenizer
+        self._sample = sample
+        self._options = options
+        self._watch = watch
+        self._prompts = prompt_source(workload, tokenizer, salt="bench")
+        self.points: list[PointSummary] = []
+        self.interrupted = False
+
+    def sweep(self) -> None:
+        """Measure each level, repeats of a level one after another."""
+        for level in levels(self._workload):
+            for repeat in range(self._workload.repeats or 1):
+                if self._measure(level, repeat) is None:
+                    return
+
+    def search(self, kind: Kind) -> SearchResult:
+        """Find the highest level that keeps the objectives, from the workload's first level on."""
+        slo = self._workload.slo
+        needed = {key: needed_share(slo_parts(key)[1]) for key in slo}
+        first = levels(self._workload)[0]
+
+        def measure(load: float) -> Counts | None:
+            level = LoadLevel(concurrency=int(load)) if kind == "concurrency" else LoadLevel(request_rate=load)
+            result = self._measure(level, sum(_load_of(point) == load for point in self.points))
+            if result is None:
+                return None
+            return {key: within_limit(result.records, key, limit) for key, limit in slo.items()}
+
+        start = float(first.concurrency or 1) if kind == "concurrency" else first.request_rate or 1.0
+        return search(measure, kind=kind, start=start, limit=self._options.search_limit, needed=needed)
+
+    def _measure(self, level: LoadLevel, repeat: int) -> PointResult | None:
+        """Measure one point; None when no further one can be."""
+        plan = plan_point(self._workload, level, repeat, trace_length=_length(self._prompts))
+        self._watch.on_point_start(plan)
+        try:
             result = run_point(
-                target,
+                self._target,
                 plan,
-                prompts,
-                tokenizer=tokenizer,
-                on_progress=watch.on_progress,
-                sample_server=sample,
-                workers=workers,
+                self._prompts,
+                tokenizer=self._tokenizer,
+                on_progress=self._watch.on_progress,
+                sample_server=self._sample,
+                workers=self._options.workers,
+                stop_when=self._conditions(level),
             )
-            watch.on_point(result)
-            points.append(result.summary)
-            if result.summary.interrupted or result.summary.stop_reason == "server_died":
-                break
-    return BenchResult(server=server, points=tuple(points), findings=tuple(findings_of(points, workload)))
+        except KeyboardInterrupt:  # while prompts were built or records fetched: earlier points are whole
+            self.interrupted = True
+            return None
+        self._watch.on_point(result)
+        self.points.append(result.summary)
+        self.interrupted = result.summary.interrupted
+        return None if self.interrupted or result.summary.stop_reason == "server_died" else result
+
+    def _conditions(self, level: LoadLevel) -> list[StopCondition]:
+        conditions: list[StopCondition] = []
+        if self._options.until_interval is not None:
+            conditions.append(IntervalNarrow(self._options.until_interval))
+        if level.request_rate is not None and self._workload.ramp_to is None:
+            conditions.append(Saturated())
+        return conditions
+
+
+def _load_of(point: PointSummary) -> float | None:
+    return point.concurrency if point.concurrency is not None else point.request_rate
+
+
+def _length(prompts: PromptSource) -> int | None:
+    return len(prompts) if isinstance(prompts, Sized) else None
 
 
 def findings_of(points: Sequence[PointSummary], workload: Workload) -> list[Finding]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
+import zlib
 from collections import deque
 from collections.abc import Callable
 
 from shakedown.client.address import post_bytes
 from shakedown.client.clock import now_ns
 from shakedown.client.exchange import Connection, Exchange
+from shakedown.client.reading import read_answer
 from shakedown.client.spool import Spool
 from shakedown.domain.request import RequestError
-from shakedown.load.messages import Job, Shot, Tick
+from shakedown.load.messages import Job, Session, Shot, Tick
 from shakedown.load.timer import PreciseTimer
 
 SPOOL_BUDGET_BYTES = 64 * 1024 * 1024
@@ -60,6 +63,7 @@ class Driver:
         self._failed = 0
         self._finished_bytes = 0
         self._density: float | None = None
+        self._recent: list[tuple[int, int, int]] = []
         self._down_since: int | None = None
 
     # --- before the clock starts ---
@@ -210,6 +214,9 @@ class Driver:
             assert exchange.head is not None
             if connection.reusable:
                 self._idle.append(connection)
+            if shot.session is not None and shot.session.follow_ups and exchange.head.status == 200:
+                self._next_turn(shot, shot.session, exchange)
+                return
             if exchange.head.status in {429, 503}:
                 pause_s = min(exchange.head.retry_after_s or PROBE_S, RETRY_AFTER_LIMIT_S)
         self._finish(exchange, pause_s=pause_s)
@@ -219,11 +226,33 @@ class Driver:
         if connection in self._idle:
             self._idle.remove(connection)
 
-    def _finish(self, exchange: Exchange, *, pause_s: float) -> None:
+    def _next_turn(self, shot: Shot, session: Session, exchange: Exchange) -> None:
+        """Send the next turn of a session after the user has thought; the slot stays the session's meanwhile."""
+        answer = "".join(read_answer(exchange, self.spool, keep_text=True).text)
+        session.said += session.pattern % (json.dumps(answer)[1:-1].encode(), session.follow_ups.pop(0))
+        content = post_bytes(self._job.head, session.before + session.said + session.after)
+        following = Shot(shot.index + 1, content, shot.requested_tokens, zlib.crc32(content), session=session)
+        self.shots[following.index] = following
+        self._record(exchange)
+        due_ns = exchange.end_ns + round(session.think_s * 1e9)
+
+        def send() -> None:
+            self._pauses.discard(handle)
+            self._launch(following, max(due_ns, exchange.end_ns))
+
+        handle = self._loop.call_later(session.think_s, send)
+        self._pauses.add(handle)
+
+    def _record(self, exchange: Exchange) -> None:
         self.finished.append(exchange)
         self._finished_bytes += exchange.received
         if exchange.error is not None or (exchange.head is not None and exchange.head.status != 200):
             self._failed += 1
+        else:
+            self._recent.append((exchange.sent_ns, exchange.first_ns, exchange.end_ns))
+
+    def _finish(self, exchange: Exchange, *, pause_s: float) -> None:
+        self._record(exchange)
         if self._job.slots is not None:
             if pause_s > 0 and (self._queue or not self._closed_input):
                 self._pause(pause_s)
@@ -289,7 +318,8 @@ class Driver:
                 self._density = exchange.buffer.count(b"data:") / len(exchange.buffer)
         done = len(self.finished)
         events = None if self._density is None else (self._finished_bytes + flying) * self._density
-        return Tick(self._started, done, self._failed, len(self._running), events)
+        recent, self._recent = self._recent, []
+        return Tick(self._started, done, self._failed, len(self._running), events, recent)
 
     def _check_done(self) -> None:
         busy = self._queue or self._running or self._connecting or self._pauses

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shakedown.domain.metric import PointSummary
+from shakedown.domain.request import RequestError
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
 from shakedown.domain.workload import Workload
@@ -17,7 +18,8 @@ def point_findings(points: Sequence[PointSummary], workload: Workload) -> list[F
     """Look at all points of one server; None for what is as it should be."""
     return [
         _over(points, FindingKind.CLIENT_LIMITED, lambda point: point.client.limited, _client_limited),
-        _over(points, FindingKind.ERRORS_UNDER_LOAD, lambda point: bool(point.errors), _errors),
+        _over(points, FindingKind.ERRORS_UNDER_LOAD, lambda point: bool(_failures(point)), _errors),
+        _over(points, FindingKind.SATURATED, lambda point: point.stop_reason == "saturation", _saturated),
         _over(points, FindingKind.PROMPTS_REPEATED, lambda point: point.repeated_prompts > 0, _repeated),
         _over(points, FindingKind.EARLY_STOPS, _stops_early if workload.ignore_eos else _never, _early),
         _over(points, FindingKind.SILENT_CAP, _capped, _cap),
@@ -57,10 +59,22 @@ def _client_limited(points: Sequence[PointSummary]) -> tuple[str, str]:
     )
 
 
+def _failures(point: PointSummary) -> dict[str, int]:
+    """Errors of the server; what was given up because the point was cut short is none."""
+    return {name: count for name, count in point.errors.items() if name != RequestError.CANCELLED}
+
+
+def _saturated(points: Sequence[PointSummary]) -> tuple[str, str]:
+    return (
+        f"The server fell further and further behind at {_levels(points)}; the point was cut short.",
+        "Its latencies are those of a growing queue; look at rates below it.",
+    )
+
+
 def _errors(points: Sequence[PointSummary]) -> tuple[str, str]:
     total: dict[str, int] = {}
     for point in points:
-        for name, count in point.errors.items():
+        for name, count in _failures(point).items():
             total[name] = total.get(name, 0) + count
     listed = ", ".join(f"{count} {name}" for name, count in total.items())
     return f"Requests failed at {_levels(points)}: {listed}.", "Look into the server's log at the time of the load."

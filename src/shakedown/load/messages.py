@@ -32,6 +32,20 @@ class Job:
 
 
 @dataclass(slots=True)
+class Session:
+    """The further turns of a conversation: JSON fragments, so that a worker joins bytes and knows no schema."""
+
+    before: bytes
+    after: bytes
+    said: bytes
+    """The conversation so far, between ``before`` and ``after``."""
+    pattern: bytes
+    """How an answer and the next question are added: two places, each the inside of a JSON string."""
+    follow_ups: list[bytes]
+    think_s: float
+
+
+@dataclass(slots=True)
 class Shot:
     """One request to send: the body's bytes, built beforehand."""
 
@@ -41,6 +55,8 @@ class Shot:
     digest: int
     due_s: float | None = None
     """Offset from the start of the phase; None in a closed loop: as soon as a slot is free."""
+    session: Session | None = None
+    """Further turns; they take the indices after this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,8 @@ class Tick:
     running: int
     events: float | None
     """Stream events so far, estimated from bytes: shown while it runs, never reported. None without a stream."""
+    finished: list[tuple[int, int, int]]
+    """Good requests finished since the last tick: when sent, when the first bytes came, when ended; nanoseconds."""
 
 
 @dataclass(slots=True)

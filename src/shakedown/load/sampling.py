@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 from shakedown.domain.metric import CounterWindow
 
@@ -14,33 +16,41 @@ Sampler = Callable[[], CounterWindow | None]
 
 
 class CounterSampling:
-    """Samples in a thread of the generator, whose work happens in other processes.
+    """Samples in a thread of the generator, whose work happens in other processes; ``window`` is there after exit.
 
     Args:
-        sample: gives cumulative counters and present gauges, or None when the server does not answer.
+        sample: gives cumulative counters and present gauges, or None when the server does not answer; None: nothing to
+            sample.
         interval_s: pause between readings of the gauges.
     """
 
-    def __init__(self, sample: Sampler, interval_s: float = 1.0) -> None:
+    def __init__(self, sample: Sampler | None, interval_s: float = 1.0) -> None:
+        self.window = CounterWindow()
         self._sample = sample
         self._interval_s = interval_s
         self._stop = threading.Event()
         self._readings: list[CounterWindow] = []
-        self._first = sample()
+        self._first: CounterWindow | None = None
         self._thread = threading.Thread(target=self._run, daemon=True, name="load-counters")
-        self._thread.start()
+
+    def __enter__(self) -> Self:
+        if self._sample is not None:
+            self._first = self._sample()
+            self._thread.start()
+        return self
 
     def _run(self) -> None:
+        assert self._sample is not None
         while not self._stop.wait(self._interval_s):
             reading = self._sample()
             if reading is not None:
                 self._readings.append(reading)
 
-    def finish(self) -> CounterWindow:
-        """Stop, read once more and give the window."""
-        self._stop.set()
-        self._thread.join()
-        return counter_window(self._first, self._readings, self._sample())
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._sample is not None:
+            self._stop.set()
+            self._thread.join()
+            self.window = counter_window(self._first, self._readings, self._sample())
 
 
 def counter_window(

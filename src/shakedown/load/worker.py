@@ -141,7 +141,7 @@ class Worker(asyncio.Protocol):
             answer = read_answer(exchange, driver.spool)
             record = to_record(exchange, answer, requested_tokens=shot.requested_tokens, digest=shot.digest)
             if record.token_count is TokenCount.EVENTS and record.ok:
-                texts[record.index] = "".join(answer.text)
+                texts[record.index] = "".join(read_answer(exchange, driver.spool, keep_text=True).text)
             batch.append(record)
             arrivals += len(record.arrivals_ns)
             if arrivals >= BATCH_ARRIVALS:

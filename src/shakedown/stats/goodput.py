@@ -1,4 +1,4 @@
-"""Service level objectives: which requests meet them, and whether a point does."""
+"""Service level objectives: which requests meet them, and how many values keep each limit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.request import RequestRecord
 from shakedown.stats.times import e2el_s, itl_gaps_ns, tpot_s, ttft_s
 
+_READ = {"ttft": ttft_s, "tpot": tpot_s, "e2el": e2el_s}
 _KEY = re.compile(r"(ttft|itl|tpot|e2el)_(mean|max|p\d{1,2}(?:\.\d+)?)")
 
 
@@ -41,7 +41,7 @@ def request_meets(record: RequestRecord, slo: Mapping[str, float]) -> bool:
             gaps = itl_gaps_ns(record)
             value = None if not len(gaps) else _statistic(gaps / 1e9, statistic)
         else:
-            value = {"ttft": ttft_s, "tpot": tpot_s, "e2el": e2el_s}[metric](record)
+            value = _READ[metric](record)
         if value is not None and value > limit:
             return False
     return True
@@ -58,32 +58,28 @@ def good_requests(records: Sequence[RequestRecord], slo: Mapping[str, float]) ->
     return sum(request_meets(record, slo) for record in records)
 
 
-def point_meets(point: PointSummary, slo: Mapping[str, float], records: Sequence[RequestRecord]) -> bool:
-    """Whether a load point keeps every limit: nothing failed, and each statistic over all its requests is within.
+def needed_share(statistic: str) -> float:
+    """The share of requests that must be within a limit for the statistic to be: 0.99 for ``p99``, 1 for ``max``.
 
-    A statistic that the point lacks (no streaming, so no TTFT) counts as not kept: it was not shown to hold.
+    Raises:
+        ValueError: for a mean, which no share decides.
     """
-    if point.ok == 0 or point.errors:
-        return False
-    for key, limit in slo.items():
-        metric, statistic = slo_parts(key)
-        known: Distribution | None = getattr(point, f"{metric}_s")
-        if known is None:
-            return False
-        value = getattr(known, statistic, None)
-        if value is None:
-            value = percentile_of(records, metric, statistic)
-        if value > limit:
-            return False
-    return True
+    if statistic == "mean":
+        raise ValueError("a mean is no share of requests; give a percentile such as p50")
+    return 1.0 if statistic == "max" else float(statistic[1:]) / 100
 
 
-def percentile_of(records: Sequence[RequestRecord], metric: str, statistic: str) -> float:
-    """A percentile that the summary does not hold, such as p95, from the records."""
+def within_limit(records: Sequence[RequestRecord], key: str, limit: float) -> tuple[int, int]:
+    """How many values of one metric are within a limit, and of how many.
+
+    Values are requests, or for ``itl`` the gaps between tokens. A failed request is one value out of the limit.
+    """
+    metric, _ = slo_parts(key)
+    failed = sum(not record.ok for record in records)
     ok = [record for record in records if record.ok]
     if metric == "itl":
-        values = np.concatenate([itl_gaps_ns(record) for record in ok]) / 1e9
-    else:
-        read = {"ttft": ttft_s, "tpot": tpot_s, "e2el": e2el_s}[metric]
-        values = np.array([value for record in ok if (value := read(record)) is not None])
-    return _statistic(values, statistic)
+        within = sum(int((itl_gaps_ns(record) <= limit * 1e9).sum()) for record in ok)
+        return within, failed + sum(len(itl_gaps_ns(record)) for record in ok)
+    values = [_READ[metric](record) for record in ok]
+    known = [value for value in values if value is not None]
+    return sum(value <= limit for value in known), failed + len(known)

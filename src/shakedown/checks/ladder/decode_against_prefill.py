@@ -11,10 +11,9 @@ import math
 from shakedown.checks.answer import Answer
 from shakedown.checks.base import CannotTellError, Context, Outcome, Rung, failed, needs, passed, skipped
 from shakedown.checks.corpus import text
-from shakedown.checks.probing import TOP_NEXT, TOP_PROMPT
+from shakedown.checks.probing import TOP_NEXT, TOP_PROMPT, next_token, prompt_tokens
 from shakedown.checks.samples import TOP
 from shakedown.domain.words import EngineKind, GateLevel, Verdict
-from shakedown.engines.base import Probe
 from shakedown.stats.divergence import Decision, bootstrap_mean, decide, k3
 
 LIMIT = 0.05
@@ -76,21 +75,19 @@ def _decode(context: Context, prompt: list[int]) -> Answer:
 
 def _distances(context: Context, prompt: list[int], answer: Answer, *, warm: bool) -> list[tuple[int, float]]:
     """k3 at steps of the answer; ``warm`` lets the prefill use the prefix cache, else it is computed anew."""
-    engine, server, model = context.known_engine, context.server, context.server.target.model
-    dialect = engine.logprobs
+    engine, server = context.known_engine, context.server
     ids = prompt + [token.id for token in answer.tokens if token.id is not None]
     told: dict[int, float | None] = {}
-    if dialect.supports_prompt:
+    if engine.logprobs.supports_prompt:
         if not warm and engine.cache_flush is not None:
             server.flush(engine.cache_flush)
-        rows = dialect.parse_prompt(server.probe(dialect.prompt_request(ids, TOP_PROMPT, model)))
+        rows = prompt_tokens(server, engine.logprobs, ids, TOP_PROMPT)
         told = {step: rows[len(prompt) + step - 1].logprob for step in range(len(answer.tokens))}
     else:
-        stride = max(len(answer.tokens) // STEPS_PROBED, 1)
-        for step in range(0, len(answer.tokens), stride):
-            probe = dialect.next_token_request(ids[: len(prompt) + step], TOP_NEXT, model)
-            fresh = probe if warm else Probe(probe.method, probe.path, {**(probe.body or {}), "cache_prompt": False})
-            told[step] = dialect.parse_next_token(server.probe(fresh)).top.get(ids[len(prompt) + step])
+        for step in range(0, len(answer.tokens), max(len(answer.tokens) // STEPS_PROBED, 1)):
+            place = len(prompt) + step
+            top = next_token(server, engine.logprobs, ids[:place], TOP_NEXT, fresh=not warm).top
+            told[step] = top.get(ids[place])
     return [
         (step, k3(decoded, prefilled))
         for step, prefilled in told.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shakedown.checks.base import Context, Outcome, Rung, needs
 from shakedown.checks.paired import judge_tasks
+from shakedown.checks.parallel import in_parallel
 from shakedown.checks.tasks import Task, exact_tasks
 from shakedown.domain.words import GateLevel, Verdict
 
@@ -24,7 +25,7 @@ class _ExactTasks:
             return task.name, task.right(told.text)
 
         with needs("the server has no chat endpoint"):
-            answers = context.server.together(answer, exact_tasks(COUNT[context.gates.level]), at_once=4)
+            answers = in_parallel(answer, exact_tasks(COUNT[context.gates.level]), at_once=4)
         return judge_tasks(context, dict(answers))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from shakedown.checks.base import Context, Outcome, Rung, passed
 from shakedown.checks.corpus import OPENINGS
+from shakedown.checks.parallel import in_parallel
 from shakedown.domain.words import GateLevel, Verdict
 
 PROMPTS = 4
@@ -27,7 +28,7 @@ class _GreedyDeterminism:
         prompts = OPENINGS[:PROMPTS]
         alone = [ask(prompt) for prompt in prompts]
         again = [ask(prompt) for prompt in prompts]
-        batched = context.server.together(ask, prompts, at_once=PROMPTS)
+        batched = in_parallel(ask, prompts, at_once=PROMPTS)
         same_again = sum(a == b for a, b in zip(alone, again, strict=True))
         same_batched = sum(a == b for a, b in zip(alone, batched, strict=True))
         return passed(

@@ -12,6 +12,7 @@ from shakedown.checks.answer import Answer
 from shakedown.checks.base import Context, Outcome, Rung, failed, passed
 from shakedown.checks.corpus import logbook
 from shakedown.checks.first_token import ROW_LIMIT, fault_of, first_token_kl
+from shakedown.checks.parallel import in_parallel
 from shakedown.checks.samples import TOP
 from shakedown.checks.server import RefusedError, Server
 from shakedown.domain.words import GateLevel, Verdict
@@ -30,9 +31,13 @@ class _Size:
 
 SIZES = {
     GateLevel.QUICK: _Size(8, 160, 2, 1, 2),
-    GateLevel.STANDARD: _Size(64, 480, 9, 2, 12),
+    GateLevel.STANDARD: _Size(64, 600, 9, 2, 12),
     GateLevel.THOROUGH: _Size(64, 4000, 12, 6, 64),
 }
+
+
+SHORTEST = 24
+"""Characters of the shortest prompt."""
 
 
 class _MixedBatch:
@@ -44,11 +49,11 @@ class _MixedBatch:
     def run(self, context: Context) -> Outcome:
         size, server = SIZES[context.gates.level], context.server
         prompts = _prompts(size)
-        server.together(lambda prompt: _ask(server, prompt, 2), prompts[:2], at_once=2)  # exactly two, a known crash
+        in_parallel(lambda prompt: _ask(server, prompt, 2), prompts[:2], at_once=2)  # exactly two, a known crash
         batched: list[list[Answer]] = []
         for number in range(size.rounds):
             order = prompts if number % 2 == 0 else prompts[::-1]
-            answers = server.together(lambda prompt: _ask(server, prompt, size.tokens), order, at_once=size.requests)
+            answers = in_parallel(lambda prompt: _ask(server, prompt, size.tokens), order, at_once=size.requests)
             batched.append(answers if number % 2 == 0 else answers[::-1])
         evidence: dict[str, object] = {"requests_at_once": size.requests, "rounds": size.rounds}
         broken = [
@@ -75,8 +80,9 @@ CHECK = _MixedBatch()
 
 
 def _prompts(size: _Size) -> list[str]:
-    """Cut one text per request at lengths from a few words to the longest, none a prefix of another."""
-    lengths = [24 + (size.longest - 24) * row // max(size.requests - 1, 1) for row in range(size.requests)]
+    """Cut one text per request: many short and a few long, no two of one length, none a prefix of another."""
+    steps = max(size.requests - 1, 1)
+    lengths = [round(SHORTEST * (size.longest / SHORTEST) ** (row / steps)) + row for row in range(size.requests)]
     return [
         f"Log {row + 1}. " + logbook(size.longest // 60 + 1, 1000 + row)[:length] for row, length in enumerate(lengths)
     ]

@@ -6,7 +6,7 @@ from shakedown.checks.base import Context, Outcome, Rung, failed, passed, skippe
 from shakedown.domain.words import GateLevel, Verdict
 
 PROMPT = "One, two, three, four, five, six,"
-TOKENS = 12
+TOKENS = 8
 REPEATS = 3
 
 

@@ -43,7 +43,7 @@ class _StructuredOutput:
                 "streamed": context.server.stream("/v1/chat/completions", fields),
             }
         for how, answer in answers.items():
-            if answer.finish_reason == "length":
+            if answer.finish_reason == "length" and answer.text.lstrip().startswith("{"):
                 return skipped(f"the {how} answer was cut at {TOKENS} tokens", text=answer.text[:200])
             try:
                 wrong = faults(json.loads(answer.text), SCHEMA)

@@ -8,7 +8,7 @@ from shakedown.domain.words import GateLevel, Verdict
 
 PROMPT = "Liste: 日本語 😀 déjà vu, 日本語 😀 déjà vu, 日本語 😀 déjà vu,"
 """A pattern that even a weak model goes on with, in characters of two, three and four bytes."""
-TOKENS = 14
+TOKENS = 10
 
 
 class _Utf8Whole:
