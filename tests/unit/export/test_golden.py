@@ -1,12 +1,15 @@
-"""Exported files as a reader last approved them. To approve a change: APPROVE=1, run (it fails), read the difference."""
+"""Exported files as a reader last approved them.
+
+To approve a change: run with APPROVE=1 (which fails), read the difference, run again.
+"""
 
 import os
 from pathlib import Path
 
 import pytest
+from tests.unit.export.winners import WINNERS
 
 from shakedown.export.registry import export
-from tests.unit.export.winners import WINNERS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "exports"
 CASES = [
