@@ -117,7 +117,7 @@ def command(
     options = BenchOptions(
         tokenizer_file=tokenizer,
         workers=workers,
-        search=parse_search(search, has_slo=bool(workload.slo)),
+        search=parse_search(search, workload.slo),
         search_limit=search_limit,
         until_interval=parse_percent("--until-interval", until_interval) if until_interval else None,
     )
