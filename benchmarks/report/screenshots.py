@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from shakedown.cli.report import load
 from shakedown.report.html import render
 
-SHARP = 2
+SHARP = 1.5
 """Pixels per unit, for dense screens."""
 LOAD_TIME = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"
 
