@@ -73,7 +73,10 @@ def _noise(engine: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         lines = real_log("vllm-0.26.0-h200-ready.log.gz")
         at = next(n for n, line in enumerate(lines) if "Application startup complete" in line)
     boot = tuple(line for line in lines[: at + 1] if line.strip())
-    return boot, tuple(line for line in lines[at + 1 :] if line.strip())
+    stop = next(
+        (n for n, line in enumerate(lines) if re.search("SIGTERM|[Ss]hutdown triggered|cleaning up", line)), None
+    )
+    return boot, tuple(line for line in lines[at + 1 : stop] if line.strip())
 
 
 @cache

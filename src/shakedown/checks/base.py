@@ -86,7 +86,7 @@ class Context:
     @cached_property
     def samples(self) -> list[Sample]:
         """Short sampled answers to unlike openings, asked for once and looked at by several checks."""
-        return take_samples(self.server, 8 if self.at_least(GateLevel.STANDARD) else 6)
+        return take_samples(self.server, 8 if self.at_least(GateLevel.STANDARD) else 4)
 
     @cached_property
     def effective(self) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 
 from shakedown.checks.base import Context
-from shakedown.checks.corpus import TEXTS, logbook, text
+from shakedown.checks.corpus import OPENINGS, TEXTS, logbook, text
 from shakedown.checks.server import Server
 from shakedown.client.clock import now_ns
 from shakedown.domain.errors import ClientError
@@ -27,7 +27,7 @@ TOP_NEXT = 64
 """Alternatives asked of the others: one position an answer, so a longer list costs nothing."""
 FIRST = 12
 """Least context of a probe: before it nearly every token is open and a divergence says little."""
-SURE_TOKENS = 256
+SURE_TOKENS = 128
 """No time budget keeps probes from this much context: a slow moment must not make an empty reference."""
 TOKENS_PER_ENTRY = 22
 """Fewest tokens that an entry of the logbook makes in the vocabularies seen (32k to 250k tokens)."""
@@ -40,8 +40,8 @@ class Depth:
     short_texts: int
     """Probe texts of up to ``short_tokens``."""
     short_tokens: int
-    logbooks: int
-    """Texts as long as the workload's context."""
+    long_texts: int
+    """Texts as long as the workload's context: prose at the front, then the logbook."""
     stretches: int
     """Stretches of neighbouring positions in each text."""
     stretch: int
@@ -54,8 +54,8 @@ class Depth:
 
 
 DEPTHS = {
-    GateLevel.QUICK: Depth(1, 96, 1, 8, 1, 1, 4, 1.2),
-    GateLevel.STANDARD: Depth(4, 384, 1, 20, 3, 2, 16, None),
+    GateLevel.QUICK: Depth(0, 0, 1, 12, 1, 1, 4, 1.0),
+    GateLevel.STANDARD: Depth(4, 256, 1, 20, 3, 2, 16, None),
     GateLevel.THOROUGH: Depth(4, 512, 3, 24, 8, 4, 64, None),
 }
 
@@ -107,8 +107,9 @@ def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[li
     short = min(depth.short_tokens, context_tokens)
     lengths = [short] * len(texts)
     if context_tokens > depth.short_tokens:
-        texts += [logbook(context_tokens // TOKENS_PER_ENTRY + 1, seed) for seed in range(depth.logbooks)]
-        lengths += [context_tokens] * depth.logbooks
+        for kind in TEXTS[: depth.long_texts]:
+            texts.append(f"{text(kind)}\n{logbook(context_tokens // TOKENS_PER_ENTRY + 1, len(texts))}")
+            lengths.append(context_tokens)
     sequences = [context.token_ids(words)[:length] for words, length in zip(texts, lengths, strict=True)]
     spans = [
         (number, start, depth.stretch)
@@ -116,7 +117,7 @@ def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[li
         for start in starts(len(ids), depth.stretches, depth.stretch)
     ]
     for number in range(depth.continuations):
-        prompt = sequences[number % depth.short_texts][: min(24, max(short // 2, 1))]
+        prompt = context.token_ids(OPENINGS[number])[:context_tokens]
         grown = _continue(context.server, dialect, prompt, depth.continuation_tokens)
         spans.append((len(sequences), len(prompt), len(grown) - len(prompt)))
         sequences.append(grown)

@@ -13,7 +13,7 @@ from shakedown.checks.corpus import OPENINGS
 from shakedown.checks.parallel import in_parallel
 from shakedown.checks.server import RefusedError, Server
 
-TOKENS = 16
+TOKENS = 12
 """Tokens of each sample: enough for a run to stand out, few enough for a fraction of a second."""
 
 TOP = 20

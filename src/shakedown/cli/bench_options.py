@@ -98,18 +98,21 @@ def parse_percent(option: str, text: str) -> float:
     return share
 
 
-def parse_search(text: str | None, *, has_slo: bool) -> Literal["concurrency", "request_rate"] | None:
+def parse_search(text: str | None, slo: dict[str, float]) -> Literal["concurrency", "request_rate"] | None:
     """Read what to search for.
 
     Raises:
-        UserError: for another word, or without objectives to keep.
+        UserError: for another word, or without objectives that a share of requests decides.
     """
     if text is None:
         return None
     if text not in {"concurrency", "request-rate", "request_rate"}:
         raise UserError(f"--search {text!r}: expected concurrency or request-rate")
-    if not has_slo:
+    if not slo:
         raise UserError("--search: needs the limits to keep, as in --slo ttft_p99=2s,tpot_p99=50ms")
+    means = [key for key in slo if key.endswith("_mean")]
+    if means:
+        raise UserError(f"--slo {means[0]}: a search counts requests within a limit; give a percentile such as p50")
     return "concurrency" if text == "concurrency" else "request_rate"
 
 

@@ -24,6 +24,11 @@ class Address:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
+    @property
+    def url(self) -> str:
+        """The base URL in one spelling, without ``/v1`` and trailing slash."""
+        return f"{'https' if self.tls else 'http'}://{self.host_header}{self.prefix}"
+
 
 def parse_base_url(base_url: str) -> Address:
     """Split a base URL; ``http://host:8000``, ``https://host/proxy/`` and a trailing ``/v1`` are understood.

@@ -30,6 +30,8 @@ _FOLLOWING_TYPES = frozenset(
         "SystemExit",
     }
 )
+_CALM_LEVELS = frozenset({"INFO", "DEBUG", "T", "D"})
+"""No engine reports its end at these levels; a line that does can at most be a symptom."""
 _SAME_FAILURE_LINES = 60
 
 
@@ -117,7 +119,7 @@ def _judge_hit(hit: Hit, scan: Scan) -> tuple[Suspect, Tier]:
     if root is not None and root.signature.generic and (Tier.WRAPPER in by_tier or Tier.SYMPTOM in by_tier):
         order = [Tier.SYMPTOM, Tier.WRAPPER, *order]
     tier = next((candidate for candidate in order if candidate in by_tier), Tier.BENIGN)
-    if tier is Tier.ROOT and _is_quoted_source(hit):
+    if tier is Tier.ROOT and (_is_quoted_source(hit) or hit.line.level in _CALM_LEVELS):
         tier = Tier.BENIGN
     suspect = Suspect(hit.line, hit.context, by_tier.get(tier), traceback=hit.traceback)
     return suspect, tier

@@ -110,7 +110,7 @@ class _Wording:
         raised = f" It was raised in {functions[-1] or 'a module'} ({files[-1]})." if files else ""
         message = f": {suspect.message}" if suspect.message else " without a message"
         return RootCause(
-            category=category_of(suspect.type_name, places),
+            category=category_of(suspect.type_name, suspect.message, places),
             signature=None,
             line_number=suspect.line.number,
             line=suspect.line.text,

@@ -16,6 +16,7 @@ import re2
 
 _CLASS_ESCAPES = frozenset("dDwWsSbBAzZpPQEC123456789")
 _GROUP_OPENING = re.compile(r"\((?:\?(?:P<\w+>|:))?")
+_QUANTIFIER = re.compile(r"(?:[?*+]|\{(?P<least>\d+)(?:,\d*)?\})\??")
 _SHORTEST_LITERAL = 4
 
 
@@ -98,7 +99,7 @@ class LiteralSet:
 def required_literals(pattern: str) -> tuple[str, ...]:
     """Return texts of which every match of ``pattern`` contains at least one, as patterns (escaped, with case flag).
 
-    Texts are cut at quotes and backslashes, because a log line inside JSON has those escaped.
+    Texts are cut at double quotes and backslashes, because a log line inside JSON has those escaped.
 
     Raises:
         PatternError: if some way of matching holds no text of four characters: the pattern must say more.
@@ -150,18 +151,15 @@ def _choices(sequence: str) -> list[list[str]]:
     while at < len(sequence):
         behind = _behind_atom(sequence, at)
         atom = sequence[at:behind]
-        quantifier = sequence[behind : behind + 1]
-        optional = quantifier in {"?", "*", "{"} and bool(quantifier)
+        least, at = _quantifier(sequence, behind)
         literal = _literal(atom)
-        if literal and not optional:
-            run += literal
-        if not literal or quantifier in {"?", "*", "{", "+"}:
+        run += literal * least
+        if not literal or at > behind:
             choices.append([run])
             run = ""
-        if atom.startswith("(") and not optional:
-            inner = _literals(_GROUP_OPENING.sub("", atom[:-1]))
+        if atom.startswith("(") and least:
+            inner = _literals(_GROUP_OPENING.sub("", atom[:-1], count=1))
             choices += [inner] if inner else []
-        at = _behind_quantifier(sequence, behind) if quantifier in {"?", "*", "{", "+"} else behind
     return [choice for choice in [*choices, [run]] if choice[0]]
 
 
@@ -169,7 +167,7 @@ def _literal(atom: str) -> str:
     """Return the character that an atom stands for, "" if it is not one character."""
     if atom.startswith("\\"):
         return "" if atom[1] in _CLASS_ESCAPES or atom[1] == "\\" else atom[1]
-    return "" if len(atom) > 1 or atom in ".^$\"'" else atom
+    return "" if len(atom) > 1 or atom in '.^$"' else atom
 
 
 def _behind_atom(pattern: str, at: int) -> int:
@@ -182,9 +180,13 @@ def _behind_atom(pattern: str, at: int) -> int:
     return at + 1
 
 
-def _behind_quantifier(pattern: str, at: int) -> int:
-    at = pattern.index("}", at) + 1 if pattern[at] == "{" else at + 1
-    return at + 1 if pattern[at : at + 1] == "?" else at
+def _quantifier(pattern: str, at: int) -> tuple[int, int]:
+    """Return how often the atom before ``at`` comes at least, and the offset behind its quantifier."""
+    found = _QUANTIFIER.match(pattern, at)
+    if found is None:
+        return 1, at
+    least = int(found["least"]) if found["least"] else int(found[0].startswith("+"))
+    return least, found.end()
 
 
 def _behind_class(pattern: str, at: int) -> int:

@@ -144,7 +144,7 @@ class Scanner:
         if any(mark in line.body for mark in READY_MARKS):
             self._scan.last_ready = line.number
             self._scan.first_ready = self._scan.first_ready or line.number
-        if self._scan.stopped is None and any(mark in line.body for mark in STOP_MARKS):
+        if any(mark in line.body for mark in STOP_MARKS):
             self._scan.stopped = line.number
         matches, facts = self._matcher.match(line)
         self._scan.facts.update(facts)

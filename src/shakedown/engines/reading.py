@@ -1,4 +1,4 @@
-"""What adapters share: argument values as numbers and words, flags, metrics, plain values of answers."""
+"""What adapters share: argument values as numbers and words, metrics, plain values of answers."""
 
 from __future__ import annotations
 
@@ -41,19 +41,6 @@ def word(args: Mapping[str, ArgValue], name: str) -> str | None:
 def switch(args: Mapping[str, ArgValue], name: str) -> bool:
     """Whether a bare flag is given."""
     return args.get(name, False) is not False
-
-
-def argparse_words(name: str, value: ArgValue) -> list[str]:
-    """Spell an argument for a parser that takes lists as several words."""
-    if value is False:
-        return []
-    if value is True:
-        return [f"--{name}"]
-    values = value if isinstance(value, list) else [value]
-    # A word that begins with a dash would be taken for a flag of its own.
-    if len(values) == 1 and str(values[0]).startswith("-"):
-        return [f"--{name}={values[0]}"]
-    return [f"--{name}", *map(str, values)]
 
 
 def shell_line(plan: LaunchPlan) -> str:

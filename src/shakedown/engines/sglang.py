@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from shakedown.domain.argv import argparse_words
 from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate, argument_name
 from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
 from shakedown.domain.words import EngineKind
 from shakedown.engines.base import BootPhase, LaunchPlan, Probe, TokenLogprobs
-from shakedown.engines.reading import Metrics, argparse_words, fraction, scalar, shell_line, switch, whole, word
+from shakedown.engines.reading import Metrics, fraction, scalar, shell_line, switch, whole, word
 
 _ALIASES = {
     "tp": "tp-size", "tensor-parallel-size": "tp-size", "pp": "pp-size", "pipeline-parallel-size": "pp-size",

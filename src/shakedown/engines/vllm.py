@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from shakedown.domain.argv import argparse_words
 from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate, argument_name
 from shakedown.domain.facts import LaunchShape
@@ -14,7 +15,6 @@ from shakedown.domain.words import EngineKind
 from shakedown.engines.base import BootPhase, LaunchPlan, Probe, TokenLogprobs
 from shakedown.engines.reading import (
     Metrics,
-    argparse_words,
     first_model,
     fraction,
     scalar,

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from shakedown.client.address import parse_base_url
 from shakedown.client.control import ControlClient
 from shakedown.domain.base import Scalar, Value
 from shakedown.domain.errors import ClientError
@@ -109,12 +110,16 @@ def run_bench(target: Target, workload: Workload, *, options: BenchOptions, watc
 
     Raises:
         ClientError: if nobody answers, or no model is given and none is listed.
-        UserError: for prompts, a tokenizer or objectives that cannot be used.
+        UserError: for an address, prompts or a tokenizer that cannot be used.
+        ValueError: for objectives that a search cannot decide.
     """
-    with ControlClient(target.base_url, api_key=target.api_key) as client:
+    target = target.model_copy(update={"base_url": parse_base_url(target.base_url).url})
+    with ControlClient(
+        target.base_url, api_key=target.api_key, headers=target.headers, verify_tls=target.verify_tls
+    ) as client:
         facts = identify(client)
         target = fit_target(with_model(target, facts.models), facts.engine)
-        tokenizer = find_tokenizer(client, target.model, options.tokenizer_file)
+        tokenizer = find_tokenizer(client, target.model, options.tokenizer_file, endpoint=target.endpoint)
         server = ServerInfo(
             base_url=target.base_url,
             model=target.model,

@@ -62,3 +62,17 @@ class Plan(Value):
     ceiling: tuple[Ceiling, ...] = ()
     """The hardware's bound, likewise; empty where weights or chips are not known."""
     at_least: Duration | None = None
+
+    def document(self) -> dict[str, object]:
+        """The plan as JSON values; candidates carry their ids, pruned ones are candidates with rule and reason."""
+        content: dict[str, object] = self.model_dump(mode="json")
+        content["candidates"] = [_identified(candidate) for candidate in self.candidates]
+        content["pruned"] = [
+            {**_identified(entry.candidate), **entry.model_dump(mode="json", exclude={"candidate"})}
+            for entry in self.pruned
+        ]
+        return content
+
+
+def _identified(candidate: Candidate) -> dict[str, object]:
+    return {"id": candidate.id, **candidate.model_dump(mode="json")}

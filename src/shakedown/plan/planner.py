@@ -149,7 +149,11 @@ class _Held:
             prunes=[rule for rule in holding if rule.verdict is RuleVerdict.PRUNE],
             completes=[rule for rule in holding if rule.verdict is RuleVerdict.COMPLETE],
             warns=[rule for rule in holding if rule.verdict is RuleVerdict.WARN],
-            undecided=[rule for rule in rules if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN],
+            undecided=[
+                rule
+                for rule in rules
+                if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN and not rule.quiet
+            ],
         )
 
     def warnings(self, engine: EngineFacts, table: FactTable) -> list[PlanWarning]:

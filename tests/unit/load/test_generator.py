@@ -1,7 +1,11 @@
 import asyncio
+import itertools
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from tests.fakes.scripted_server import (
@@ -23,6 +27,7 @@ from shakedown.domain.metric import CounterWindow
 from shakedown.domain.workload import LoadLevel, PointPlan, Target, Workload
 from shakedown.load.generator import PointResult, Progress, run_point
 from shakedown.load.prompts import Prompt
+from shakedown.load.stopping import PointView
 
 
 class Numbered:
@@ -38,6 +43,9 @@ class Numbered:
         return [Prompt(f"prompt {number}", None, self._output_tokens) for number in range(first, self._next)]
 
 
+HOOKS = ("on_progress", "should_stop", "sample_server", "workers", "stop_when")
+
+
 def run(
     server: ScriptedServer,
     *,
@@ -48,10 +56,8 @@ def run(
     prompts: Numbered | None = None,
     **options: object,
 ) -> PointResult:
-    settings = {key: options.pop(key) for key in ("duration_s",) if key in options}
-    hooks = {
-        key: options.pop(key) for key in ("on_progress", "should_stop", "sample_server", "workers") if key in options
-    }
+    settings = {key: options.pop(key) for key in ("duration_s", "ramp_to") if key in options}
+    hooks = {key: options.pop(key) for key in HOOKS if key in options}
     target = Target(base_url=server.url, model="m", verify_tls=False, **options)
     plan = PointPlan(
         workload=Workload(name="w", **settings),
@@ -336,3 +342,92 @@ def test_headers_key_body_and_prefix_reach_the_server() -> None:
     assert request.json["top_k"] == 1
     assert "temperature" not in request.json
     assert request.json["ignore_eos"] is True
+
+
+class Talks:
+    """Sessions of three turns."""
+
+    def take(self, count: int) -> list[Prompt]:
+        return [Prompt("hello", None, 2, follow_ups=('and "then"?', "so?"), think_s=0.05) for _ in range(count)]
+
+
+@pytest.mark.parametrize("endpoint", ["chat", "completions"])
+def test_a_session_sends_what_was_said_before(endpoint: str) -> None:
+    with ScriptedServer(plain_stream(2)) as server:
+        target = Target(base_url=server.url, model="m", endpoint=endpoint)
+        plan = PointPlan(workload=Workload(name="w"), level=LoadLevel(concurrency=1), requests=6)
+        result = run_point(target, plan, Talks())
+    assert result.summary.ok == 6
+    assert [record.index for record in result.records] == list(range(6))
+    third = server.requests[2].json
+    if endpoint == "chat":
+        messages = third["messages"]
+        assert [message["role"] for message in messages] == ["user", "assistant", "user", "assistant", "user"]
+        assert [message["content"] for message in messages] == ["hello", " 0 1", 'and "then"?', " 0 1", "so?"]
+    else:
+        assert third["prompt"] == 'hello 0 1\n\nand "then"? 0 1\n\nso?'
+    first, second = result.records[:2]
+    assert second.scheduled_ns - first.end_ns == 50_000_000
+    assert second.sent_ns >= second.scheduled_ns
+
+
+def test_a_trace_is_replayed_by_its_own_times() -> None:
+    class Trace:
+        def take(self, count: int) -> list[Prompt]:
+            self.sent = getattr(self, "sent", 0)
+            out = [Prompt(f"p{self.sent + k}", None, 2, at_s=0.1 * (self.sent + k)) for k in range(count)]
+            self.sent += count
+            return out
+
+    with ScriptedServer(plain_stream(2)) as server:
+        plan = PointPlan(workload=Workload(name="w"), level=LoadLevel(), requests=4)
+        result = run_point(Target(base_url=server.url, model="m"), plan, Trace())
+    due = [record.scheduled_ns for record in result.records]
+    assert [later - due[0] for later in due] == [0, 100_000_000, 200_000_000, 300_000_000]
+    assert result.summary.request_rate is None
+
+
+def test_a_ramp_changes_its_rate() -> None:
+    with ScriptedServer(plain_stream(1)) as server:
+        result = run(server, concurrency=None, rate=5.0, requests=1, duration_s=1.0, ramp_to=25.0)
+    due = [record.scheduled_ns for record in result.records]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(due)]
+    assert len(due) == 16
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_a_condition_ends_the_point_with_its_reason() -> None:
+    class AfterFive:
+        cuts = False
+
+        def look(self, view: PointView) -> str | None:
+            return "interval" if len(view.finished) >= 5 else None
+
+    with ScriptedServer(plain_stream(2, pause_s=0.02)) as server:
+        result = run(server, requests=10_000, stop_when=[AfterFive()])
+    assert result.summary.stop_reason == "interval"
+    assert result.summary.errors == {}
+    assert not result.summary.interrupted
+    assert result.summary.ok >= 5
+
+
+def test_tls_with_a_certificate_of_its_own(tmp_path: Path) -> None:
+    certificate = tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "2",
+         "-keyout", str(certificate), "-out", str(tmp_path / "crt.pem")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    certificate.write_text(certificate.read_text() + (tmp_path / "crt.pem").read_text())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with ScriptedServer(plain_stream(3), tls=context) as server:
+        trusting = run(server, requests=4)
+        refusing = run_point(
+            Target(base_url=server.url, model="m"),
+            PointPlan(workload=Workload(name="w"), level=LoadLevel(concurrency=1), requests=1),
+            Numbered(),
+        )
+    assert trusting.summary.ok == 4
+    assert set(refusing.summary.errors) == {"connect"}
+    assert "certificate" in refusing.records[0].error_detail

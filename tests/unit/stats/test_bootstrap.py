@@ -61,6 +61,6 @@ def test_launches_that_scatter_widen_it_however_many_requests_there_are() -> Non
     assert np.ptp(np.log(loud.interval)) > 3 * np.ptp(np.log(quiet.interval))
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [3, 5])
 def test_it_covers_as_often_as_it_says(count: int) -> None:
-    assert 0.92 <= bootstrap_coverage(count, mean, runs=150, resamples=100) <= 0.99
+    assert 0.91 <= bootstrap_coverage(count, mean, runs=200, resamples=200) <= 0.99

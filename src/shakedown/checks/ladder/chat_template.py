@@ -14,15 +14,13 @@ from shakedown.stats.divergence import kl_from_top
 
 CHATS: tuple[tuple[dict[str, object], ...], ...] = (
     (
-        {"role": "system", "content": "You answer in one short sentence."},
-        {"role": "user", "content": "Name a fruit."},
-    ),
-    (
-        {"role": "user", "content": "What is two plus two?"},
+        {"role": "system", "content": "You answer in one word."},
+        {"role": "user", "content": "Two plus two?"},
         {"role": "assistant", "content": "Four."},
-        {"role": "user", "content": "And three plus three?"},
+        {"role": "user", "content": "Three plus three?"},
     ),
 )
+"""Every role is there, since a template may be wrong for one of them."""
 TOKENS_APART = 2
 """Prompt tokens by which one template may differ: some write the date."""
 KL_LIMIT = 1.0

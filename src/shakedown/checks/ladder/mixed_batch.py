@@ -30,8 +30,8 @@ class _Size:
 
 
 SIZES = {
-    GateLevel.QUICK: _Size(8, 160, 2, 1, 2),
-    GateLevel.STANDARD: _Size(64, 600, 9, 2, 12),
+    GateLevel.QUICK: _Size(6, 100, 2, 1, 2),
+    GateLevel.STANDARD: _Size(64, 300, 9, 2, 12),
     GateLevel.THOROUGH: _Size(64, 4000, 12, 6, 64),
 }
 

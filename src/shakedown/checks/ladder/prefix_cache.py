@@ -14,7 +14,7 @@ from shakedown.checks.samples import TOP
 from shakedown.checks.server import RefusedError, Server
 from shakedown.domain.words import GateLevel, Verdict
 
-CHARACTERS = {GateLevel.QUICK: (240,), GateLevel.STANDARD: (240, 3200), GateLevel.THOROUGH: (240, 3200, 12800)}
+CHARACTERS = {GateLevel.QUICK: (120,), GateLevel.STANDARD: (120, 1800), GateLevel.THOROUGH: (120, 3200, 12800)}
 """Lengths of the shared prefix; hybrid models cache in blocks of 528 to 816 tokens, so short prompts never hit."""
 CHARACTERS_PER_TOKEN = 2
 """Fewest characters a token stands for in this text: keeps prompts within the context that is gated."""

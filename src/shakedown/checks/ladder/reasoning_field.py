@@ -9,6 +9,8 @@ from shakedown.domain.words import GateLevel, Verdict
 MESSAGES = [{"role": "user", "content": "What is 7 + 5? Answer with the number."}]
 TAGS = ("<think>", "</think>")
 TOKENS = 256
+FIRST_TOKENS = 8
+"""Enough to see that a model reasons at all."""
 
 
 class _ReasoningField:
@@ -20,6 +22,9 @@ class _ReasoningField:
     def run(self, context: Context) -> Outcome:
         fields = {"messages": MESSAGES, "max_tokens": TOKENS, "temperature": 0.0}
         with needs("the server has no chat endpoint"):
+            begins = context.server.post("/v1/chat/completions", fields | {"max_tokens": FIRST_TOKENS})
+            if not begins.reasoning:
+                return skipped("the model does not reason in a field of its own", whole=_quoted(begins))
             whole = context.server.post("/v1/chat/completions", fields)
             streamed = context.server.stream("/v1/chat/completions", fields)
         wrong = _wrong(whole, "whole") or _wrong(streamed, "streamed")
@@ -27,8 +32,6 @@ class _ReasoningField:
             wrong = "the reasoning field is filled in only one of whole and streamed answer"
         if wrong is not None:
             return failed(wrong, whole=_quoted(whole), streamed=_quoted(streamed))
-        if not whole.reasoning:
-            return skipped("the model does not reason in a field of its own", whole=_quoted(whole))
         return passed("reasoning comes in its own field, the answer outside it", characters=len(whole.reasoning))
 
 

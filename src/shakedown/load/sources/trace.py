@@ -80,7 +80,7 @@ class TraceSource:
         number = self._next
         row = self._rows[number % len(self._rows)]
         self._next += 1
-        text = "".join(self._block(hash_id) for hash_id in row.hash_ids)
+        text = " ".join(self._block(hash_id) for hash_id in row.hash_ids)  # no word may span two blocks
         own = natural_text("prose", Random(f"{self._seed}/own/{number}"))  # noqa: S311 - reproducible, not secret
         while self._tokenizer.count(text) < row.input_tokens:
             text += text_of_length(own, 4 * row.input_tokens)
