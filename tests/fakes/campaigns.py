@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import argument_name
+from shakedown.domain.facts import LaunchShape
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
 
@@ -27,6 +28,9 @@ class PlainNames:
 
     def canonical_args(self, args: Mapping[str, ArgValue]) -> dict[str, ArgValue]:
         return {argument_name(name): value for name, value in args.items()}
+
+    def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
+        return LaunchShape()
 
 
 def campaign(text: str, *, head: str = HEAD) -> CampaignSpec:

@@ -12,6 +12,8 @@ from shakedown.plan.outcome import Plan
 from shakedown.plan.planner import make_plan
 from shakedown.store.campaign_store import CampaignStore
 
+PLAN = "plan"
+"""Key of the fact that holds the plan's warnings, capacity and ceiling."""
 INERT = "inert"
 """Rules whose id begins with this word say that a setting has nothing to act on."""
 
@@ -26,6 +28,7 @@ def enrol(subject: Subject, engine: Engine, store: CampaignStore) -> Plan:
     plan = make_plan(
         subject.spec, engine, subject.model, subject.machine, subject.engine, builds=subject.builds, answers=None
     )
+    store.put_fact(PLAN, plan.model_dump(mode="json", exclude={"candidates", "pruned"}))
     known = {record.candidate.id for record in store.candidates()}
     inert = _inert_settings(plan)
     for candidate in plan.candidates:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from shakedown import __version__
+from shakedown.campaign.enrol import PLAN
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
-from shakedown.judge.evidence import CampaignEvidence
+from shakedown.judge.ceilings import planned_ceilings
 from shakedown.judge.decide import judge
+from shakedown.judge.evidence import CampaignEvidence
+from shakedown.plan.outcome import Plan
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
 
@@ -32,6 +32,7 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
     header = reader.header()
     spec = CampaignSpec.model_validate(header.spec)
     candidates, facts = reader.candidates(), reader.facts()
+    plan = Plan.model_validate({"candidates": (), **facts.get(PLAN, {})})
     return CampaignEvidence(
         name=header.name,
         folder=str(reader.folder),
@@ -54,6 +55,7 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
         machine=facts.get("machine", {}),
         model=facts.get("model", {}),
         engine=facts.get("engine", {}),
+        ceilings=planned_ceilings(plan.ceiling, spec.workloads()),
     )
 
 
@@ -72,6 +74,6 @@ def write_result(folder: Path, result: CampaignResult) -> None:
     part = folder / f"{RESULT_NAME}.part"
     try:
         part.write_text(result.model_dump_json(indent=1), encoding="utf-8")
-        os.replace(part, folder / RESULT_NAME)
+        part.replace(folder / RESULT_NAME)
     except OSError as error:
         raise StoreError(f"{folder / RESULT_NAME}: cannot be written: {error.strerror}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from shakedown.campaign.loading import LoadStage
@@ -59,74 +60,73 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         on_event=emit,
         api_key=api_key if isinstance(api_key, str) else None,
     )
-    trial = _Trial(request, engine, server, emit, should_stop, api_key if isinstance(api_key, str) else None)
+    stages = _Stages(
+        request=request,
+        engine=engine,
+        server=server,
+        emit=emit,
+        should_stop=should_stop,
+        api_key=api_key if isinstance(api_key, str) else None,
+    )
     try:
-        outcome = trial.outcome()
+        outcome = stages.outcome()
     finally:
         server.stop()
     if outcome is not None:
         emit(outcome)
 
 
-class _Trial:
-    """A trial whose server was started."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stages:
+    """The stages of a trial whose server was started."""
 
-    def __init__(
-        self,
-        request: TrialRequest,
-        engine: Engine,
-        server: Server,
-        emit: Emit,
-        should_stop: Callable[[], bool],
-        api_key: str | None,
-    ) -> None:
-        self._request = request
-        self._engine = engine
-        self._server = server
-        self._emit = emit
-        self._should_stop = should_stop
-        self._api_key = api_key
+    request: TrialRequest
+    engine: Engine
+    server: Server
+    emit: Emit
+    should_stop: Callable[[], bool]
+    api_key: str | None
 
     def outcome(self) -> TrialFinished | None:
         """Go through all stages; None when the trial was stopped from outside."""
-        ready = self._server.wait_ready(self._should_stop)
+        ready = self.server.wait_ready(self.should_stop)
         if ready is None:
             return None
         if isinstance(ready, Ended):
             verdict = Verdict.HUNG if ready.evidence.stalled else Verdict.FAILED
             return self._failed(verdict, ready, ready.evidence.stage or Stage.BOOT)
-        warnings = warnings_in(self._server.log_lines(), engine=self._engine.kind)
+        warnings = warnings_in(self.server.log_lines(), engine=self.engine.kind)
         ready = ready.model_copy(update={"warnings": warnings})
-        self._emit(ready)
+        self.emit(ready)
         return self._gates(ready) or self._load(ready) or self._qualified(warnings)
 
     def _gates(self, ready: ServerReady) -> TrialFinished | None:
         report = run_checks(
             self._target(ready),
-            self._engine,
-            self._request.gates,
-            on_result=lambda check: self._emit(CheckFinished(at=wall_time(), check=check)),
-            should_stop=self._should_stop,
+            self.engine,
+            self.request.gates,
+            on_result=lambda check: self.emit(CheckFinished(at=wall_time(), check=check)),
+            should_stop=self.should_stop,
         )
-        died = self._server.poll()
+        died = self.server.poll()
         if died is not None:
             return self._failed(Verdict.CRASHED, died, Stage.CHECK)
         failed = next((check for check in report.checks if check.verdict is CheckVerdict.FAIL), None)
         return None if failed is None else self._rejected(failed)
 
     def _load(self, ready: ServerReady) -> TrialFinished | None:
-        stage = LoadStage(self._request, self._target(ready), self._engine, self._emit, self._should_stop)
-        for plan in self._request.points:
-            if self._should_stop():
+        stage = LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop)
+        for plan in self.request.points:
+            if self.should_stop():
                 return None
             stage.measure(plan)
-            died = self._server.poll()
+            died = self.server.poll()
             if died is not None:
                 return self._failed(Verdict.CRASHED, died, Stage.LOAD)
         return None
 
     def _qualified(self, warnings: tuple[Symptom, ...]) -> TrialFinished | None:
-        if self._should_stop():
+        if self.should_stop():
             return None
         reason = "started, passed its gates and was measured"
         return TrialFinished(at=wall_time(), verdict=Verdict.QUALIFIED, reason=reason, warnings=warnings)
@@ -144,25 +144,26 @@ class _Trial:
         return TrialFinished(at=wall_time(), verdict=check.fails_as, reason=reason, failure=failure)
 
     def _failed(self, verdict: Verdict, ended: Ended, stage: Stage) -> TrialFinished | None:
-        if self._should_stop():
+        if self.should_stop():
             return None
         diagnosis = diagnose_lines(
-            self._server.log_lines(),
-            engine=self._engine.kind,
+            self.server.log_lines(),
+            engine=self.engine.kind,
             evidence=ended.evidence.model_copy(update={"stage": stage}),
-            engine_version=self._request.candidate.engine.versions.get(self._engine.kind),
+            engine_version=self.request.candidate.engine.versions.get(self.engine.kind),
         )
-        failure = ended.failure or _failure(diagnosis.root, stage, ended.reason)
+        failure = ended.failure or failure_of(diagnosis.root, stage, ended.reason)
         reason = f"{failure.title}: {failure.root_line}" if failure.root_line else failure.title
         return TrialFinished(
             at=wall_time(), verdict=verdict, reason=reason, failure=failure, warnings=diagnosis.warnings
         )
 
     def _target(self, ready: ServerReady) -> Target:
-        return Target(base_url=ready.base_url, model=self._request.candidate.model.name, api_key=self._api_key)
+        return Target(base_url=ready.base_url, model=self.request.candidate.model.name, api_key=self.api_key)
 
 
-def _failure(root: RootCause | None, stage: Stage, reason: str) -> Failure:
+def failure_of(root: RootCause | None, stage: Stage, reason: str) -> Failure:
+    """Put a diagnosed root cause into the results vocabulary; without one, ``reason`` is all that is known."""
     if root is None:
         return Failure(category=None, signature=None, stage=stage, root_line=None, title=reason)
     return Failure(

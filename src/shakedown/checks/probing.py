@@ -13,12 +13,13 @@ from itertools import groupby
 
 import numpy as np
 
-from shakedown.checks.corpus import TEXTS, logbook, text
+from shakedown.checks.base import Context
+from shakedown.checks.corpus import OPENINGS, TEXTS, logbook, text
 from shakedown.checks.server import Server
 from shakedown.client.clock import now_ns
 from shakedown.domain.errors import ClientError
 from shakedown.domain.words import GateLevel
-from shakedown.engines.base import LogprobDialect, TokenLogprobs
+from shakedown.engines.base import LogprobDialect, Probe, TokenLogprobs
 
 TOP_PROMPT = 20
 """Alternatives asked of engines with prompt log-probabilities: vLLM refuses more unless told (``--max-logprobs``)."""
@@ -26,7 +27,7 @@ TOP_NEXT = 64
 """Alternatives asked of the others: one position an answer, so a longer list costs nothing."""
 FIRST = 12
 """Least context of a probe: before it nearly every token is open and a divergence says little."""
-SURE_TOKENS = 256
+SURE_TOKENS = 128
 """No time budget keeps probes from this much context: a slow moment must not make an empty reference."""
 TOKENS_PER_ENTRY = 22
 """Fewest tokens that an entry of the logbook makes in the vocabularies seen (32k to 250k tokens)."""
@@ -39,8 +40,8 @@ class Depth:
     short_texts: int
     """Probe texts of up to ``short_tokens``."""
     short_tokens: int
-    logbooks: int
-    """Texts as long as the workload's context."""
+    long_texts: int
+    """Texts as long as the workload's context: prose at the front, then the logbook."""
     stretches: int
     """Stretches of neighbouring positions in each text."""
     stretch: int
@@ -53,8 +54,8 @@ class Depth:
 
 
 DEPTHS = {
-    GateLevel.QUICK: Depth(1, 96, 1, 8, 1, 1, 4, 1.2),
-    GateLevel.STANDARD: Depth(4, 384, 1, 12, 4, 2, 16, None),
+    GateLevel.QUICK: Depth(0, 0, 1, 12, 1, 1, 4, 1.0),
+    GateLevel.STANDARD: Depth(4, 256, 1, 20, 3, 2, 16, None),
     GateLevel.THOROUGH: Depth(4, 512, 3, 24, 8, 4, 64, None),
 }
 
@@ -77,49 +78,47 @@ class Measured:
 
 
 def starts(length: int, count: int, stretch: int) -> list[int]:
-    """Where stretches begin in a text of ``length`` tokens: denser at the front, the last one at the very end.
+    """Where stretches begin in a text of ``length`` tokens; the last one ends where the text does.
 
-    Geometric spacing gives every power of two the same number of probes, so neither a fault at the first page
-    boundary nor one beyond 4,000 tokens is missed.
+    Half of them are spaced geometrically, so that each power of two has its share and a fault at the first page
+    boundary shows. The other half are spread evenly over the second half of the text: geometric spacing alone leaves
+    two or three stretches there, too few for an interval to decide about drift at the workload's length.
     """
     last = length - stretch + 1
     if last < FIRST:
         return [max(last, 1)]
-    spaced = np.geomspace(FIRST, last, count).round().astype(int)
+    near = np.geomspace(FIRST, max(last // 2, FIRST), count - count // 2)
+    far = np.linspace(last // 2, last, count // 2 + 1)[1:]
     found: list[int] = []
-    for start in spaced.tolist():
+    for start in sorted({*near.round().astype(int).tolist(), *far.round().astype(int).tolist()}):
         if not found or start >= found[-1] + stretch:
             found.append(start)
-    if found[-1] != last and last >= found[-1] + stretch:
-        found.append(last)
     return found
 
 
-def freeze_sequences(
-    server: Server, dialect: LogprobDialect, level: GateLevel, context_tokens: int
-) -> tuple[list[list[int]], list[Place]] | None:
-    """Choose the token ids and positions of a new reference; None where the server has no tokenizer endpoint."""
-    depth = DEPTHS[level]
+def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[list[int]], list[Place]]:
+    """Choose the token ids and positions of a new reference.
+
+    Raises:
+        CannotTellError: if the server has no tokenizer endpoint.
+    """
+    depth, context_tokens = DEPTHS[context.gates.level], context.gates.context_tokens
     texts = [text(kind) for kind in TEXTS[: depth.short_texts]]
     short = min(depth.short_tokens, context_tokens)
     lengths = [short] * len(texts)
     if context_tokens > depth.short_tokens:
-        texts += [logbook(context_tokens // TOKENS_PER_ENTRY + 1, seed) for seed in range(depth.logbooks)]
-        lengths += [context_tokens] * depth.logbooks
-    sequences: list[list[int]] = []
-    for words, length in zip(texts, lengths, strict=True):
-        ids = server.tokenize(words, special=True)
-        if ids is None:
-            return None
-        sequences.append(ids[:length])
+        for kind in TEXTS[: depth.long_texts]:
+            texts.append(f"{text(kind)}\n{logbook(context_tokens // TOKENS_PER_ENTRY + 1, len(texts))}")
+            lengths.append(context_tokens)
+    sequences = [context.token_ids(words)[:length] for words, length in zip(texts, lengths, strict=True)]
     spans = [
         (number, start, depth.stretch)
         for number, ids in enumerate(sequences)
         for start in starts(len(ids), depth.stretches, depth.stretch)
     ]
     for number in range(depth.continuations):
-        prompt = sequences[number % depth.short_texts][: min(24, max(short // 2, 1))]
-        grown = _continue(server, dialect, prompt, depth.continuation_tokens)
+        prompt = context.token_ids(OPENINGS[number])[:context_tokens]
+        grown = _continue(context.server, dialect, prompt, depth.continuation_tokens)
         spans.append((len(sequences), len(prompt), len(grown) - len(prompt)))
         sequences.append(grown)
     places = [
@@ -133,9 +132,43 @@ def freeze_sequences(
 def _continue(server: Server, dialect: LogprobDialect, prompt: Sequence[int], tokens: int) -> list[int]:
     ids = list(prompt)
     for _ in range(tokens):
-        answer = server.probe(dialect.next_token_request(ids, 1, server.target.model))
-        ids.append(dialect.parse_next_token(answer).token_id)
+        ids.append(next_token(server, dialect, ids, 1).token_id)
     return ids
+
+
+def next_token(
+    server: Server, dialect: LogprobDialect, ids: Sequence[int], top: int, *, fresh: bool = False
+) -> TokenLogprobs:
+    """Ask what follows ``ids``; ``fresh`` asks for a prefill of all of them, past the prefix cache.
+
+    Raises:
+        ClientError: if the server refuses, or its answer holds no log-probabilities.
+    """
+    probe = dialect.next_token_request(ids, top, server.target.model)
+    if fresh:
+        # llama.cpp's word for it, which others ignore; those have a request that flushes the cache.
+        probe = Probe(probe.method, probe.path, {**(probe.body or {}), "cache_prompt": False})
+    answer = server.probe(probe)
+    try:
+        return dialect.parse_next_token(answer)
+    except (KeyError, ValueError) as error:
+        raise ClientError(f"no log-probabilities after {len(ids)} tokens: {error}") from error
+
+
+def prompt_tokens(server: Server, dialect: LogprobDialect, ids: Sequence[int], top: int) -> list[TokenLogprobs]:
+    """Ask for every position of ``ids`` but the first.
+
+    Raises:
+        ClientError: if the server refuses, or its answer holds fewer log-probabilities than that.
+    """
+    answer = server.probe(dialect.prompt_request(ids, top, server.target.model))
+    try:
+        told = dialect.parse_prompt(answer)
+    except (KeyError, ValueError) as error:
+        raise ClientError(f"no log-probabilities of {len(ids)} prompt tokens: {error}") from error
+    if len(told) < len(ids) - 1:
+        raise ClientError(f"log-probabilities of {len(ids)} prompt tokens asked for, {len(told)} positions given")
+    return told
 
 
 def measure(
@@ -169,9 +202,7 @@ def _whole(server: Server, dialect: LogprobDialect, ids: Sequence[int], places: 
     # The last place asks what follows the whole text; the distribution is told at a token, so one must stand there.
     last = places[-1].position
     prompt = [*ids[:last], ids[last] if last < len(ids) else ids[0]]
-    told = dialect.parse_prompt(server.probe(dialect.prompt_request(prompt, TOP_PROMPT, server.target.model)))
-    if len(told) < last:
-        raise ClientError(f"log-probabilities of {len(prompt)} prompt tokens asked for, {len(told)} positions given")
+    told = prompt_tokens(server, dialect, prompt, TOP_PROMPT)
     for place in places:
         yield Measured(place, _most_likely(told[place.position - 1], TOP_PROMPT))
 
@@ -183,10 +214,10 @@ def _one_by_one(
     for place in places:
         if place.position > SURE_TOKENS and not pace.allows(place.position - cached):
             return
-        answer = server.probe(dialect.next_token_request(ids[: place.position], TOP_NEXT, server.target.model))
+        told = next_token(server, dialect, ids[: place.position], TOP_NEXT)
         pace.spent(place.position - cached)
         cached = place.position
-        yield Measured(place, _most_likely(dialect.parse_next_token(answer), TOP_NEXT))
+        yield Measured(place, _most_likely(told, TOP_NEXT))
 
 
 def _most_likely(told: TokenLogprobs, top: int) -> TokenLogprobs:

@@ -25,6 +25,25 @@ class Point(Value):
     """Token id to log-probability of the most likely tokens, natural logarithm."""
 
 
+class ChatStart(Value):
+    """How one chat begins: what the template makes of it, and what comes next."""
+
+    prompt_tokens: int | None
+    top: dict[str, float]
+    """Alternatives of the first token: its id as text where the server tells, else its text, to log-probability."""
+
+
+class TextStatistics(Value):
+    """What sampled text looks like, model and all."""
+
+    surprisal: float | None
+    """Mean negative log-probability of the sampled tokens, nats."""
+    repetition: float
+    """Share of neighbouring token pairs that occurred before in their answer."""
+    latin_share: float | None
+    """Share of letters in Latin script."""
+
+
 class Reference(Value):
     """Everything that other candidates are compared with. Parts that a level does not measure are empty."""
 
@@ -36,6 +55,10 @@ class Reference(Value):
     """The length it was asked to reach; ``points`` say how far it came."""
     sequences: tuple[tuple[int, ...], ...] = ()
     points: tuple[Point, ...] = ()
+    chats: tuple[ChatStart, ...] = ()
+    text: TextStatistics | None = None
+    tasks: dict[str, bool] = Field(default_factory=dict)
+    """Task name to whether the reference answered it rightly."""
 
 
 def read_reference(path: Path, model: str) -> Reference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from shakedown.checks.base import Check, Context, Outcome, failed
+from shakedown.checks.base import CannotTellError, Check, Context, Outcome, failed, skipped
 from shakedown.checks.reference import read_reference, write_reference
 from shakedown.checks.registry import checks_for
 from shakedown.checks.server import Server, StoppedError
@@ -78,6 +78,8 @@ def _run(check: Check, context: Context) -> CheckResult:
     begun = now_ns()
     try:
         outcome = check.run(context)
+    except CannotTellError as error:
+        outcome = skipped(str(error))
     except ClientError as error:
         outcome = failed(f"the server gave no usable answer: {error}", error=str(error))
     return _result(check, outcome, (now_ns() - begun) / 1e9)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import httpx
 
@@ -17,9 +16,6 @@ from shakedown.engines.base import Probe
 
 CONNECTIONS = 128
 """Most requests at once; the widest check sends 64."""
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 class RefusedError(ClientError):
@@ -62,37 +58,61 @@ class Server:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._http.close()
 
-    def completion(self, prompt: str | Sequence[int], **fields: object) -> Answer:
-        """Ask ``/v1/completions`` for one answer to text or token ids."""
-        body = {"prompt": prompt if isinstance(prompt, str) else list(prompt)} | fields
-        return read_answer(self._post("/v1/completions", self._body(body), None))
+    def completion(self, prompt: Sequence[int], **fields: object) -> Answer:
+        """Ask ``/v1/completions`` for one answer to token ids."""
+        return self.post("/v1/completions", {"prompt": list(prompt), **fields})
 
     def chat(self, messages: Sequence[Mapping[str, object]], **fields: object) -> Answer:
         """Ask ``/v1/chat/completions`` for one answer."""
-        return read_answer(self._post("/v1/chat/completions", self._body({"messages": list(messages)} | fields), None))
+        return self.post("/v1/chat/completions", {"messages": list(messages), **fields})
 
     def generate(self, prompt: str, **fields: object) -> Answer:
         """Continue ``prompt``: as text where the server completes text, else as a chat with one message.
 
         ``logprobs`` is a number of alternatives, whichever of the two it becomes.
         """
+        return self._either(prompt, fields, self.post)
+
+    def generate_within(self, timeout_s: float, prompt: str, **fields: object) -> Answer:
+        """As ``generate``, with its own time limit."""
+        return self._either(prompt, fields, lambda path, body: self.post(path, body, timeout_s=timeout_s))
+
+    def stream_text(
+        self, prompt: str, *, stop_after: int | None = None, timeout_s: float | None = None, **fields: object
+    ) -> Answer:
+        """As ``generate``, streamed."""
+        return self._either(
+            prompt, fields, lambda path, body: self.stream(path, body, stop_after=stop_after, timeout_s=timeout_s)
+        )
+
+    def _either(
+        self, prompt: str, fields: Mapping[str, object], send: Callable[[str, Mapping[str, object]], Answer]
+    ) -> Answer:
         if self._completes:
             try:
-                return self.completion(prompt, **fields)
+                return send("/v1/completions", {"prompt": prompt, **fields})
             except RefusedError as error:
                 if error.status not in (404, 405, 501):
                     raise
                 self._completes = False
+        body = {"messages": [{"role": "user", "content": prompt}], **fields}
         if "logprobs" in fields:
-            fields |= {"top_logprobs": fields["logprobs"], "logprobs": True}
-        return self.chat([{"role": "user", "content": prompt}], **fields)
+            body |= {"top_logprobs": fields["logprobs"], "logprobs": True}
+        return send("/v1/chat/completions", body)
 
-    def stream(self, path: str, fields: Mapping[str, object], *, stop_after: int | None = None) -> Answer:
+    def stream(
+        self,
+        path: str,
+        fields: Mapping[str, object],
+        *,
+        stop_after: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
         """Ask for a stream and join it; with ``stop_after`` the connection is dropped after that many events."""
         body = self._body({"stream": True, "stream_options": {"include_usage": True}} | dict(fields))
         self._guard()
         try:
-            with self._http.stream("POST", path, json=body) as response:
+            with self._http.stream("POST", path, json=body, timeout=self._limit(timeout_s)) as response:
                 if response.is_error:
                     response.read()
                     raise _refusal("POST", path, response)
@@ -159,15 +179,6 @@ class Server:
         """Ask any generation endpoint, with its own time limit."""
         return read_answer(self._post(path, self._body(fields), timeout_s))
 
-    def together(self, ask: Callable[[T], R], jobs: Iterable[T], *, at_once: int) -> list[R]:
-        """Run ``ask`` over ``jobs`` with ``at_once`` in flight; answers in order; the first error is raised."""
-        pool = ThreadPoolExecutor(max_workers=at_once)
-        try:
-            return list(pool.map(ask, jobs))
-        finally:
-            # Without waiting: an interrupt must not sit out requests that are still in flight.
-            pool.shutdown(wait=False, cancel_futures=True)
-
     def _body(self, fields: Mapping[str, object]) -> dict[str, object]:
         return {"model": self.target.model} | self.target.extra_body | dict(fields)
 
@@ -177,6 +188,9 @@ class Server:
     def _post(self, path: str, body: Mapping[str, object] | None, timeout_s: float | None) -> bytes:
         return self._send("POST", path, body, timeout_s)
 
+    def _limit(self, timeout_s: float | None) -> float:
+        return self.target.request_timeout_s if timeout_s is None else timeout_s
+
     def _guard(self) -> None:
         if self._should_stop():
             raise StoppedError
@@ -184,9 +198,7 @@ class Server:
     def _send(self, method: str, path: str, body: Mapping[str, object] | None, timeout_s: float | None) -> bytes:
         self._guard()
         try:
-            response = self._http.request(
-                method, path, json=body, timeout=self.target.request_timeout_s if timeout_s is None else timeout_s
-            )
+            response = self._http.request(method, path, json=body, timeout=self._limit(timeout_s))
         except httpx.HTTPError as error:
             raise ClientError(f"{method} {path}: {type(error).__name__}: {error}") from error
         if response.is_error:

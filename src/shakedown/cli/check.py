@@ -33,7 +33,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
         float | None, typer.Option(min=0.0, help="Limit of the mean KL divergence from the reference, nats.")
     ] = None,
     api_key: Annotated[str | None, typer.Option(envvar="OPENAI_API_KEY", help="Bearer token.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,  # noqa: FBT002 - a flag
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Check that a running server is correct: sane, stable under concurrency, true to its reference.
 
@@ -41,10 +41,10 @@ def command(  # noqa: PLR0917 - typer makes options of them
 
     Then, on another server of the same model: shakedown check --base-url ... --level standard --reference good.json
     """
-    from shakedown.checks.detect import find_server  # noqa: PLC0415 - `--help` must not wait for numpy
-    from shakedown.checks.runner import run_checks  # noqa: PLC0415
-    from shakedown.domain.trial import Gates  # noqa: PLC0415
-    from shakedown.domain.workload import Target  # noqa: PLC0415
+    from shakedown.checks.detect import find_server
+    from shakedown.checks.runner import run_checks
+    from shakedown.domain.trial import Gates
+    from shakedown.domain.workload import Target
 
     if reference is not None and write_reference is not None:
         raise UserError("--reference and --write-reference exclude each other: compare with a reference, or write one")

@@ -18,12 +18,24 @@ class ControlClient:
         base_url: scheme, host, port and optional prefix, without ``/v1``.
         api_key: sent as a bearer token where given.
         timeout_s: limit of each request, seconds.
+        headers: further headers of every request.
+        verify_tls: False accepts any certificate.
     """
 
-    def __init__(self, base_url: str, *, api_key: str | None = None, timeout_s: float = 60.0) -> None:
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        verify_tls: bool = True,
+    ) -> None:
+        sent = ({"Authorization": f"Bearer {api_key}"} if api_key else {}) | dict(headers or {})
         # trust_env=False: a proxy in the environment must never stand between a client and the server beside it.
-        self._http = httpx.Client(base_url=base_url.rstrip("/"), headers=headers, timeout=timeout_s, trust_env=False)
+        self._http = httpx.Client(
+            base_url=base_url.rstrip("/"), headers=sent, timeout=timeout_s, trust_env=False, verify=verify_tls
+        )
 
     def __enter__(self) -> Self:
         return self

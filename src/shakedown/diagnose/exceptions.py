@@ -103,7 +103,8 @@ _BY_WORDS = (
     (
         (
             r"--[a-z]|unrecognized|must be (?:set|one of|a multiple|divisible|positive|greater|between|at least)|"
-            r"(?:not|only) supported|not compatible|cannot be (?:used|combined)|requires? |invalid (?:value|option|choice)|"
+            r"(?:not|only) supported|not compatible|cannot be (?:used|combined)|requires? |"
+            r"invalid (?:value|option|choice)|"
             r"unknown (?:option|argument|backend)"
         ),
         Category.BAD_ARGUMENTS,

@@ -273,6 +273,49 @@ class EngineFacts(Value):
         return EngineRef(kind=self.kind, python=self.python, command=self.command, versions=versions)
 
 
+class LaunchShape(Value):
+    """What a candidate's arguments mean for memory and speed, in one vocabulary for all engines.
+
+    A value is None where the arguments leave it to the engine and its choice is not known beforehand.
+    """
+
+    tensor_parallel: int = Field(default=1, ge=1)
+    pipeline_parallel: int = Field(default=1, ge=1)
+    data_parallel: int = Field(default=1, ge=1)
+    """Replicas, each with its own requests."""
+    data_parallel_attention: bool = False
+    """Attention of ``data_parallel`` groups inside one tensor-parallel group, which divides its heads further."""
+    expert_parallel: bool = False
+    kv_dtype: str = "auto"
+    """Type of keys, and of values unless ``value_dtype`` says otherwise: auto, bf16, f16, fp8, nvfp4, q8_0, …"""
+    value_dtype: str | None = None
+    state_dtype: str | None = None
+    """Type of recurrent states where an argument overrides the model's."""
+    max_requests: int | None = None
+    context_tokens: int | None = None
+    kv_tokens: int | None = None
+    """Tokens of KV cache that are allocated whatever fits (llama.cpp's context size)."""
+    memory_fraction: float | None = None
+    """Share of a GPU's memory that weights and caches may take together."""
+    draft_tokens: int = 0
+    """Tokens drafted a step; 0 without speculation."""
+    draft_heads: bool = False
+    """Drafts come from the model's own heads."""
+    state_slots_per_request: int = 1
+    """Recurrent states that one running request occupies."""
+    state_to_kv_ratio: float | None = None
+    """Memory of recurrent states over memory of the KV cache, where the engine divides it so."""
+    on_gpu: bool = True
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that the launch takes."""
+        if not self.on_gpu:
+            return 0
+        replicas = 1 if self.data_parallel_attention else self.data_parallel
+        return self.tensor_parallel * self.pipeline_parallel * replicas
+
+
 class EngineAnswer(Value):
     """What the engine's own argument object made of one candidate: its rejection, or its resolved values."""
 

@@ -55,6 +55,10 @@ class Telemetry(Value):
     memory_used_bytes_max: tuple[int, ...] | None = None
     sm_clock_mhz_min: tuple[int, ...] | None = None
     throttled: bool | None = None
+    pcie_rx_bytes_per_s_mean: tuple[float, ...] | None = None
+    """Into the GPU."""
+    pcie_tx_bytes_per_s_mean: tuple[float, ...] | None = None
+    """Out of the GPU."""
 
 
 class PointSummary(Value):

@@ -55,6 +55,8 @@ class RequestRecord:
     accepted_tokens: int | None = None
     end_ns: int = 0
     """When the stream ended, for whatever reason."""
+    streamed: bool = True
+    """False: the answer came in one body, so its arrival says nothing about the first token."""
 
     @property
     def ok(self) -> bool:

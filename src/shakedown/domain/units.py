@@ -6,6 +6,7 @@ Units are chosen by size, three significant digits, an en dash for what was not 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d)\s*")
@@ -84,19 +85,30 @@ def ratio(value: float | None, interval: tuple[float, float] | None = None) -> s
 
 
 def change(value: float) -> str:
-    """Write a ratio as a change a person says aloud: ``8.4 % faster``, ``31 % slower``."""
+    """Write a ratio as a change a person says aloud: ``8.4 % faster``, ``31 % slower``, with a hard space."""
     percent = abs(value - 1) * 100
     if percent < 0.05:
         return "the same speed"
-    return f"{number(percent, 2)} % {'faster' if value > 1 else 'slower'}"
+    return f"{number(percent, 2)}\u00a0% {'faster' if value > 1 else 'slower'}"
+
+
+_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that move a cursor, turn a line's direction, or cannot be encoded."""
 
 
 def printable(text: str) -> str:
     """Return ``text`` with control characters made visible: a log line must not steer the terminal it is shown on."""
-    return "".join(
-        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
-        for character in text
-    )
+    if text.isprintable():
+        return text
+    return "".join(character if _harmless(character) else _written(character) for character in text)
+
+
+def _harmless(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in _STEERING
+
+
+def _written(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
 
 
 def format_bytes(count: float) -> str:

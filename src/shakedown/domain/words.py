@@ -140,3 +140,4 @@ class FindingKind(StrEnum):
     WORKLOADS_DISAGREE = "workloads_disagree"
     BUDGET_EXHAUSTED = "budget_exhausted"
     ERRORS_UNDER_LOAD = "errors_under_load"
+    SATURATED = "saturated"

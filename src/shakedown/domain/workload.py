@@ -33,6 +33,8 @@ class Workload(Value):
     request_rate: tuple[float, ...] = ()
     """Requests per second of an open loop; infinity sends all at once."""
     arrival: Arrival = Arrival.POISSON
+    ramp_to: float | None = Field(default=None, gt=0)
+    """The rate at the end of a point that starts at its request rate and changes it linearly over ``duration_s``."""
     burstiness: float = Field(default=1.0, gt=0)
     """Shape of the gamma law: 1 is Poisson, smaller is burstier."""
     requests: int | None = Field(default=None, ge=1)
@@ -78,3 +80,5 @@ class Target(Value):
     stall_timeout_s: float = Field(default=120.0, gt=0)
     """A stream silent for this long is ended and counted as ``timeout``."""
     verify_tls: bool = True
+    stream: bool = True
+    """False asks for the answer in one body; then only end-to-end latency and throughput are measured."""

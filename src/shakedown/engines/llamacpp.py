@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate, EngineRef, argument_name
+from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
 from shakedown.domain.words import EngineKind
 from shakedown.engines.base import BootPhase, LaunchPlan, Probe, TokenLogprobs
@@ -116,6 +117,20 @@ class LlamaCpp:
         words = [word for name, value in args.items() for word in _flag(name, value)]
         return LaunchPlan(argv=(*_program(candidate.engine), *words), env=dict(candidate.env))
 
+    def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
+        """Read cache types and sizes; all slots share one context, and layers go to a GPU only when asked."""
+        given = self.canonical_args(args)
+        context = _whole(given.get("ctx-size")) or None
+        slots = _whole(given.get("parallel"))
+        return LaunchShape(
+            kv_dtype=str(given.get("cache-type-k", "f16")),
+            value_dtype=str(given.get("cache-type-v", "f16")),
+            max_requests=slots if slots and slots > 0 else None,
+            context_tokens=context,
+            kv_tokens=context,
+            on_gpu=bool(_whole(given.get("gpu-layers"))),
+        )
+
     def effective_settings(
         self, answers: Sequence[Mapping[str, object] | None], log_lines: Iterable[str]
     ) -> dict[str, Scalar | None]:
@@ -166,6 +181,10 @@ class LlamaCpp:
         plan = self.launch_plan(candidate, host=host, port=port)
         env = [f"{name}={shlex.quote(value)}" for name, value in plan.env.items()]
         return " ".join([*env, shlex.join(plan.argv)])
+
+
+def _whole(value: ArgValue | None) -> int | None:
+    return int(value) if isinstance(value, int | str) and str(value).removeprefix("-").isdigit() else None
 
 
 def _program(engine: EngineRef) -> tuple[str, ...]:

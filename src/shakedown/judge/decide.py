@@ -64,9 +64,7 @@ def judge(evidence: CampaignEvidence) -> CampaignResult:
         model=evidence.model,
         engine=evidence.engine,
         candidates=tuple(
-            _candidate(record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id)).model_copy(
-                update={"launch_ratios": launch_ratios(experiment, record.candidate.id, reference)}
-            )
+            _candidate(record, judged, objective.get(record.candidate.id), standings.get(record.candidate.id))
             for record in evidence.candidates
         ),
         comparisons=comparisons + tuple(comparison for comparison in disagreeing if comparison is not None),
@@ -151,6 +149,7 @@ def _candidate(
         points=tuple(judged.points(candidate.id)),
         objective=objective[0] if objective else None,
         objective_interval=objective[1] if objective else None,
+        launch_ratios=launch_ratios(judged.experiment, candidate.id, judged.reference),
         standing=standing,
         command=record.command,
     )

@@ -12,7 +12,17 @@ SPECULATION_ARG = re.compile(r"spec(ulative)?-|draft|(hf-)?model-draft|md$")
 """Arguments of speculative decoding: SGLang and TensorRT-LLM ``speculative-*``, vLLM ``speculative-config`` and
 ``spec-*``, llama.cpp ``spec-*`` and ``model-draft``."""
 
-SPECULATION_SWITCHES = ("speculative-algorithm", "speculative-config", "spec-type", "spec-method", "model-draft")
+SPECULATION_SWITCHES = frozenset(
+    {
+        "speculative-algorithm",
+        "speculative-config",
+        "spec-type",
+        "spec-method",
+        "spec-draft-model",
+        "spec-draft-hf",
+        "model-draft",
+    }
+)
 """Arguments that switch speculation on; the others only tune it."""
 
 STEP_ARG = re.compile(
@@ -72,8 +82,9 @@ def option(candidate: Candidate, name: str) -> str:
 
 def asks_for_speculation(candidate: Candidate) -> bool:
     """Whether the arguments switch speculative decoding on."""
-    values = (candidate.args.get(name) for name in SPECULATION_SWITCHES)
-    return any(value is not None and not is_off(as_text(value)) for value in values)
+    # A nested key (``speculative-config.method``) belongs to its section.
+    values = (value for name, value in candidate.args.items() if name.split(".", 1)[0] in SPECULATION_SWITCHES)
+    return any(not is_off(as_text(value)) for value in values)
 
 
 def speculation_only(differing: Mapping[str, object]) -> bool:

@@ -1,68 +1,96 @@
-"""What speculation cost and brought, from the server's own counters."""
+"""What speculation cost and brought, from the server's own counters or from what its answers said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from shakedown.domain.metric import PointSummary
+from shakedown.domain.metric import CounterWindow, PointSummary
 
 
 @dataclass(frozen=True, slots=True)
-class DraftTotals:
-    """Counters of several points together; ``steps`` counts one decode step of one request.
+class Speculation:
+    """Several points together; a step is one decode step of one request.
 
-    Every step yields one token of the model's own and those drafted ones that it accepts, whether it had a draft or
-    not, so steps = generated - accepted, and the accept length is generated / steps, bonus token included.
+    Attributes:
+        accept_length: tokens per verification step, bonus token included.
+        tokens_per_step: tokens per step over all steps, those without a draft (which give one token) included.
+        verified_share: share of the steps that verified a draft.
+        acceptance_rate: accepted share of the drafted tokens; None without drafts.
+        most_possible: accept length if every drafted token had been accepted; None where drafts are not counted.
+        drafted, accepted, generated: tokens; None where they are not counted.
     """
 
-    generated: float
-    drafted: float
-    accepted: float
+    accept_length: float
+    tokens_per_step: float
+    verified_share: float = 1.0
+    acceptance_rate: float | None = None
+    most_possible: float | None = None
+    drafted: float | None = None
+    accepted: float | None = None
+    generated: float | None = None
 
     @property
-    def accept_length(self) -> float | None:
-        """Tokens a step over all steps, those without a draft included; None when nothing was generated."""
-        steps = self.generated - self.accepted
-        return self.generated / steps if steps > 0 else None
-
-    @property
-    def acceptance_rate(self) -> float | None:
-        """Accepted share of the drafted tokens; None without drafts."""
-        return self.accepted / self.drafted if self.drafted > 0 else None
-
-    @property
-    def most_possible(self) -> float | None:
-        """Accept length if every drafted token had been accepted in the steps that were made."""
-        steps = self.generated - self.accepted
-        return 1 + self.drafted / steps if steps > 0 else None
+    def drafting(self) -> bool:
+        """Whether drafts were seen at all."""
+        return self.drafted > 0 if self.drafted is not None else self.accept_length > 1
 
 
-def draft_totals(points: Iterable[PointSummary]) -> DraftTotals | None:
-    """Sum the counters; None where the server has none for drafts."""
-    counted = [
-        point.counters
-        for point in points
-        if point.counters.drafted_tokens is not None and point.counters.generated_tokens
-    ]
+def observe(points: Iterable[PointSummary]) -> Speculation | None:
+    """Sum what the points say of speculation; None where they say nothing.
+
+    Every step yields one token of the model's own and the drafted ones that it accepts, so
+    steps = generated - accepted. Where the server does not count its drafts, every step is taken to have had one.
+    """
+    points = list(points)
+    counted = [p.counters for p in points if p.counters.drafted_tokens is not None and p.counters.generated_tokens]
     if not counted:
+        return _told_by_answers(points)
+    generated = _total(counted, lambda counters: counters.generated_tokens)
+    drafted = _total(counted, lambda counters: counters.drafted_tokens)
+    accepted = _total(counted, lambda counters: counters.accepted_tokens)
+    steps = generated - accepted
+    if steps <= 0:
         return None
-    return DraftTotals(
-        generated=sum(counters.generated_tokens or 0 for counters in counted),
-        drafted=sum(counters.drafted_tokens or 0 for counters in counted),
-        accepted=sum(counters.accepted_tokens or 0 for counters in counted),
+    drafts_known = all(counters.drafts is not None for counters in counted)
+    # Two readings of counters are not one instant: a window may hold a draft more than steps.
+    verified = min(_total(counted, lambda counters: counters.drafts), steps) if drafts_known else steps
+    return Speculation(
+        accept_length=1 + accepted / verified if verified else 1.0,
+        tokens_per_step=generated / steps,
+        verified_share=verified / steps,
+        acceptance_rate=accepted / drafted if drafted else None,
+        most_possible=1 + drafted / verified if verified else None,
+        drafted=drafted,
+        accepted=accepted,
+        generated=generated,
     )
 
 
-def step_ratio(speculating: Sequence[PointSummary], plain: Sequence[PointSummary]) -> float | None:
-    """Time of a verify step over that of a plain step: the accept length at which speculation breaks even.
+def break_even(speculating: Sequence[PointSummary], plain: Sequence[PointSummary]) -> float | None:
+    """Time of a verification step over that of a plain step: the accept length at which speculation breaks even.
 
-    A request's step takes its time per output token times the tokens a step brings; a plain step brings one.
+    A request's step takes its time per output token times the tokens that a step brings; a plain step brings one.
+    Steps without a draft are plain ones and are taken out of the average.
     """
-    totals = draft_totals(speculating)
-    length = totals.accept_length if totals else None
-    ours, theirs = _mean_tpot_s(speculating), _mean_tpot_s(plain)
-    return ours * length / theirs if length and ours and theirs else None
+    seen, ours_s, theirs_s = observe(speculating), _mean_tpot_s(speculating), _mean_tpot_s(plain)
+    if seen is None or not seen.verified_share or not ours_s or not theirs_s:
+        return None
+    average = ours_s * seen.tokens_per_step / theirs_s
+    return (average - (1 - seen.verified_share)) / seen.verified_share
+
+
+def _told_by_answers(points: Sequence[PointSummary]) -> Speculation | None:
+    lengths = [point.accept_length for point in points if point.accept_length is not None]
+    rates = [point.draft_acceptance_rate for point in points if point.draft_acceptance_rate is not None]
+    if not lengths:
+        return None
+    length = sum(lengths) / len(lengths)
+    return Speculation(length, length, acceptance_rate=sum(rates) / len(rates) if rates else None)
+
+
+def _total(counted: Sequence[CounterWindow], value: Callable[[CounterWindow], float | None]) -> float:
+    return sum(value(counters) or 0.0 for counters in counted)
 
 
 def _mean_tpot_s(points: Sequence[PointSummary]) -> float | None:

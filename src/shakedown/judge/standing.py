@@ -66,16 +66,17 @@ def compare_all(
     experiment: Experiment, candidates: Sequence[CandidateRecord], *, winner: str | None, reference: str | None
 ) -> tuple[Comparison, ...]:
     """Compare the measured candidates pairwise over all workloads; the winner and the reference with everyone."""
-    measured = [record.candidate for record in candidates if record.candidate.id in experiment.arms]
+    measured = [(record.candidate.id, record.candidate) for record in candidates]
+    measured = [(key, candidate) for key, candidate in measured if key in experiment.arms]
     anchors = {winner, reference}
     found = []
-    for a, b in itertools.combinations(measured, 2):
-        differing = dimension(a, b)
-        if len(measured) > _ALL_PAIRS_UP_TO and differing is None and not anchors & {a.id, b.id}:
+    for (a, first), (b, second) in itertools.combinations(measured, 2):
+        differing = dimension(first, second)
+        if len(measured) > _ALL_PAIRS_UP_TO and differing is None and not anchors & {a, b}:
             continue
         # The winner stands first wherever it appears, so that its ratios read as gains.
-        first, second = (b.id, a.id) if b.id == winner else (a.id, b.id)
-        comparison = compare_pair(experiment, first, second, differing)
+        sides = (b, a) if b == winner else (a, b)
+        comparison = compare_pair(experiment, *sides, differing)
         if comparison is not None:
             found.append(comparison)
     return tuple(found)
@@ -83,9 +84,11 @@ def compare_all(
 
 def launch_ratios(experiment: Experiment, candidate: str, reference: str | None) -> tuple[float, ...]:
     """The objective of each launch by itself, as a ratio to the reference's mean over the points they share."""
-    if reference is None or candidate not in experiment.arms:
+    if reference is None or not {candidate, reference} <= experiment.arms.keys():
         return ()
     weights = point_weights(experiment.common_points(candidate, reference), experiment.workload_weights)
+    if not weights:
+        return ()
     base = sum(weight * experiment.arms[reference].mean(point) for point, weight in weights.items())
     return tuple(math.exp(score - base) for score in launch_scores(experiment.arms[candidate], weights))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,13 +71,12 @@ class Judged:
                 return trial.ready.effective[key]
         return None
 
-    def one_dimension_pairs(self) -> Iterator[tuple[CandidateRecord, CandidateRecord, str]]:
-        """Measured, qualified candidates that differ in one dimension, and its name."""
-        measured = [record for record in self.qualified() if record.candidate.id in self.experiment.arms]
-        for a, b in itertools.combinations(measured, 2):
-            name = dimension(a.candidate, b.candidate)
-            if name is not None:
-                yield a, b, name
+    @cached_property
+    def one_dimension_pairs(self) -> tuple[tuple[str, str, str], ...]:
+        """Ids of measured, qualified candidates that differ in one dimension, and its name."""
+        measured = [(key, record.candidate) for key, record in self.records.items() if key in self.experiment.arms]
+        pairs = ((a, b, dimension(first, second)) for (a, first), (b, second) in itertools.combinations(measured, 2))
+        return tuple((a, b, name) for a, b, name in pairs if name is not None)
 
     def equal_at_every_point(self, a: str, b: str) -> bool:
         """Whether two candidates are within the margin at every point, each by its estimate."""

@@ -19,6 +19,9 @@ from shakedown.launch.progress import StallClock, tree_usage
 from shakedown.launch.readiness import TOKEN_PATH, TokenProbe, who_listens
 
 _HEALTH_EVERY_S = 0.1
+_HEALTH_SHARE = 0.01
+"""Health is asked every tenth of a second at first, then every hundredth of the time passed: enough to know when the
+server got ready, without filling its log."""
 _USAGE_EVERY_S = 1.0
 _HEALTH_TIMEOUT_S = 5.0
 _REFUSALS_ALLOWED = 5
@@ -75,18 +78,29 @@ class BootWatch:
         self._health.close()
 
     def read_log(self) -> None:
-        """Announce the phases that the new log lines show."""
-        # Lines about our own probes are no sign of life.
-        own = (self._engine.health_path, TOKEN_PATH)
+        """Announce the phases that the next log lines show."""
+        unfinished = self._tail.unfinished
         for line in self._tail.new_lines():
-            if not any(path in line for path in own):
-                self._stall.line(self.elapsed_s())
-            for name, pattern in self._phases:
-                if pattern.search(line):
-                    self._phases.remove((name, pattern))
-                    self.last_phase = name
-                    self._on_phase(name, self.elapsed_s())
-                    break
+            # Lines about our own probes are no sign of life.
+            if not any(path in line for path in (self._engine.health_path, TOKEN_PATH)):
+                self._stall.output(self.elapsed_s())
+            self._look_for_phase(line)
+        if len(self._tail.unfinished) > len(unfinished):
+            self._stall.output(self.elapsed_s())
+
+    def finish_log(self) -> None:
+        """Announce the phases in all that is left of a log which has ended."""
+        self.read_log()
+        while self._tail.has_more():
+            self.read_log()
+
+    def _look_for_phase(self, line: str) -> None:
+        for name, pattern in self._phases:
+            if pattern.search(line):
+                self._phases.remove((name, pattern))
+                self.last_phase = name
+                self._on_phase(name, self.elapsed_s())
+                return
 
     def step(self) -> Listener | Failure | None:
         """Look once: None while it boots, the process that answers when it is ready, or why it never will be."""
@@ -114,7 +128,7 @@ class BootWatch:
         now_s = self.elapsed_s()
         if now_s < self._next_health_s:
             return False
-        self._next_health_s = now_s + _HEALTH_EVERY_S
+        self._next_health_s = now_s + max(_HEALTH_EVERY_S, _HEALTH_SHARE * now_s)
         return self._health.status(self._engine.health_path) == 200
 
     def _look_for_stall(self) -> Failure | None:

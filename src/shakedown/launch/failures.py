@@ -21,15 +21,28 @@ def port_taken(host: str, port: int, holders: list[Listener]) -> Failure:
     )
 
 
+def cannot_listen(host: str, port: int, error: OSError) -> Failure:
+    """The address is not this machine's, or the port needs rights that we do not have."""
+    return Failure(
+        category=Category.BAD_ARGUMENTS,
+        signature=None,
+        stage=Stage.LAUNCH,
+        root_line=f"cannot listen on {host}:{port}: {error.strerror}",
+        title="The server cannot listen there",
+        cause=f"{host}:{port}: {error.strerror}",
+        remedy=Remedy(advice="Use an address of this machine and a port above 1023."),
+    )
+
+
 def not_startable(program: str, error: OSError) -> Failure:
-    """The program of the launch line cannot be executed."""
+    """The program of the launch line cannot be executed (or its log cannot be written)."""
     return Failure(
         category=Category.ENVIRONMENT_MISMATCH,
         signature=None,
         stage=Stage.LAUNCH,
-        root_line=f"cannot start {program}: {error.strerror}",
+        root_line=f"cannot start {program}: {error.filename}: {error.strerror}",
         title="The engine cannot be started",
-        cause=f"{program}: {error.strerror}",
+        cause=f"{error.filename}: {error.strerror}",
         remedy=Remedy(advice="Install the engine, or correct [engine] python or command in the campaign file."),
     )
 

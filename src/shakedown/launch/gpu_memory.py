@@ -47,13 +47,13 @@ class GpuMemory:
 
 
 def used_bytes() -> list[int] | None:
-    """Return the used memory of each GPU in bytes; None where there is no NVML."""
+    """Return the used memory of each GPU in bytes; None where NVML is missing or has no such reading."""
     try:
         pynvml.nvmlInit()
+        try:
+            handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+            return [int(pynvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles]
+        finally:
+            pynvml.nvmlShutdown()
     except pynvml.NVMLError:
         return None
-    try:
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        return [int(pynvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles]
-    finally:
-        pynvml.nvmlShutdown()

@@ -36,6 +36,9 @@ from shakedown.launch.process_tree import descendants, start_ticks
 MARKER_VARIABLE = "SHAKEDOWN_TRIAL"
 """In the environment of every engine: ``<guardian pid>:<its start in ticks>:<folder of the trial>``."""
 
+_KEEP_ENVIRONMENT = "SPT_NOENV"
+"""Keeps ``setproctitle`` (SGLang's and vLLM's workers call it) from writing over the marker in /proc/PID/environ."""
+
 _LINGER_S = 2.0
 """After the main process has ended, so long may its workers still write why before they are killed."""
 _PIPE_BYTES = 1 << 20
@@ -53,6 +56,7 @@ class _Guardian:
         self._control = b""
         self._main_status: int | None = None
         self._kill_at: float | None = None
+        self._stopping = False
         self._forced = False
         self._alone = False
         self._output, output_write = os.pipe()
@@ -79,7 +83,7 @@ class _Guardian:
         marker = f"{own_pid}:{start_ticks(own_pid)}:{launch['folder']}"
         return subprocess.Popen(
             launch["argv"],
-            env={**os.environ, **launch["env"], MARKER_VARIABLE: marker},
+            env={**os.environ, _KEEP_ENVIRONMENT: "1", **launch["env"], MARKER_VARIABLE: marker},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -159,9 +163,11 @@ class _Guardian:
             if pid == self._engine.pid:
                 self._main_status = status
                 self._engine.returncode = os.waitstatus_to_exitcode(status)
-                self._end_by(_LINGER_S)
+                if not self._stopping:  # else its workers have what is left of the grace
+                    self._end_by(_LINGER_S)
 
     def _stop(self, grace_s: float) -> None:
+        self._stopping = True
         if self._main_status is None:
             os.killpg(self._engine.pid, signal.SIGTERM)
         self._end_by(grace_s)

@@ -71,7 +71,7 @@ def _wait_for(*stop_signals: signal.Signals) -> None:
 
 def _import_wheel() -> Any:
     try:
-        from xllamacpp import xllamacpp  # noqa: PLC0415 - 100 MB of shared object, only for who serves
+        from xllamacpp import xllamacpp
     except ImportError as error:
         raise _WheelError(
             f"llama.cpp is not installed in {sys.executable} ({error}); install it: "

@@ -9,6 +9,9 @@ from typing import BinaryIO
 _LINE_LIMIT = 1 << 16
 """Bytes of a line that are kept; a line without end would not fit into memory."""
 
+_TAIL_BYTES = 4 << 20
+"""Read at once while following: who follows a flood must still come back to look at the rest of the world."""
+
 
 def log_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a log, numbered as an editor numbers them, cut after 65,536 bytes; none if there is no file.
@@ -27,16 +30,30 @@ class LogTail:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+        self.unfinished = b""
+        """What there is of the line that has not ended yet: a progress bar grows here."""
 
-    def new_lines(self) -> Iterator[str]:
-        """Yield the lines completed since the last call."""
+    def has_more(self) -> bool:
+        """Whether the log goes on behind what was read."""
+        return self._path.exists() and self._path.stat().st_size > self._offset + len(self.unfinished)
+
+    def new_lines(self) -> list[str]:
+        """Return the lines completed since the last call; of a flood, the next four megabytes."""
+        lines: list[str] = []
         if not self._path.exists():
-            return
+            return lines
         with self._path.open("rb") as log:
             log.seek(self._offset)
-            while (line := log.readline(_LINE_LIMIT)).endswith(b"\n") or len(line) == _LINE_LIMIT:
+            until = self._offset + _TAIL_BYTES
+            self.unfinished = b""
+            while self._offset < until:
+                line = log.readline(_LINE_LIMIT)
+                if not line.endswith(b"\n") and len(line) < _LINE_LIMIT:
+                    self.unfinished = line
+                    break
                 self._offset += len(line)
-                yield _text(line)
+                lines.append(_text(line))
+        return lines
 
 
 def _lines(log: BinaryIO) -> Iterator[str]:

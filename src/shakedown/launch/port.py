@@ -29,17 +29,17 @@ def free_port(host: str) -> int:
         return int(probe.getsockname()[1])
 
 
-def can_bind(host: str, port: int) -> bool:
-    """Whether a server could listen on ``host:port`` now."""
+def bind_error(host: str, port: int) -> OSError | None:
+    """Return why no server could listen on ``host:port`` now; None when one could."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         # As servers do: connections of a server that is gone (TIME_WAIT) are no obstacle.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
-            return False
-    return True
+        except OSError as error:
+            return error
+    return None
 
 
 def listeners(port: int) -> list[Listener]:

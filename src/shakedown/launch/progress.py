@@ -34,8 +34,8 @@ class StallClock:
         self._progress_at_s = now_s
         self._last: Usage | None = None
 
-    def line(self, now_s: float) -> None:
-        """Note a log line."""
+    def output(self, now_s: float) -> None:
+        """Note that something was written."""
         self._progress_at_s = now_s
 
     def usage(self, usage: Usage) -> None:

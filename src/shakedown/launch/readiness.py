@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
@@ -47,7 +48,7 @@ class TokenProbe:
 
     def __init__(self, base_url: str, *, model: str, api_key: str | None, timeout_s: float) -> None:
         self._request = {"model": model, "prompt": "Hello", "max_tokens": 1, "temperature": 0}
-        self._client = ControlClient(base_url, api_key=api_key, timeout_s=timeout_s)
+        self._connect = partial(ControlClient, base_url, api_key=api_key, timeout_s=timeout_s)
         self._thread: threading.Thread | None = None
         self._error: ClientError | None = None
         self._answered = False
@@ -72,7 +73,8 @@ class TokenProbe:
 
     def _ask(self) -> None:
         try:
-            self._client.json("POST", TOKEN_PATH, self._request)
+            with self._connect() as client:
+                client.json("POST", TOKEN_PATH, self._request)
         except ClientError as error:
             self._error = error
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,18 @@ import psutil
 from shakedown.client.clock import now_ns, wall_time
 from shakedown.client.control import ControlClient
 from shakedown.domain.base import Scalar
-from shakedown.domain.errors import ClientError
+from shakedown.domain.errors import ClientError, StoreError
 from shakedown.domain.events import Event, LaunchStarted, PhaseReached, ServerReady, ServerStopped
 from shakedown.domain.failure import ExitEvidence, Failure
 from shakedown.domain.trial import Limits
 from shakedown.domain.words import Category, Stage
 from shakedown.engines.base import Engine, LaunchPlan, Probe
 from shakedown.launch.boot import BootWatch, Launched
-from shakedown.launch.failures import not_startable, port_taken
+from shakedown.launch.failures import cannot_listen, not_startable, port_taken
 from shakedown.launch.gpu_memory import GpuMemory
 from shakedown.launch.guardian_client import EngineEnd, Guardian
 from shakedown.launch.log_reader import log_lines
-from shakedown.launch.port import Listener, can_bind, listeners
+from shakedown.launch.port import Listener, bind_error, listeners
 from shakedown.launch.secrets import hide_argv, hide_env
 
 LOG_NAME = "server.log"
@@ -93,22 +94,23 @@ class Server:
             model_name: name that clients call the model by.
             on_event: gets every event, in order.
             api_key: sent with every control request, for a server that was started with one.
+
+        Raises:
+            StoreError: if ``folder`` cannot be written.
         """
         folder = folder.resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        _prepare(folder, plan)
         server = cls(engine, folder=folder, limits=limits, on_event=on_event, api_key=api_key)
-        if not can_bind(host, port):
-            server._refusal = port_taken(host, port, listeners(port))
+        if (error := bind_error(host, port)) is not None:
+            server._refusal = _cannot_listen(host, port, error)
             return server
-        for name, content in plan.files.items():
-            (folder / name).write_text(content)
         argv = tuple(word.replace("{folder}", str(folder)) for word in plan.argv)
         server._gpu = GpuMemory.measure()
         started_ns = now_ns()
         try:
             server._guardian = Guardian(argv, plan.env, folder=folder, log=server.log_file)
-        except OSError as error:
-            server._refusal = not_startable(argv[0], error)
+        except OSError as start_error:
+            server._refusal = not_startable(argv[0], start_error)
             return server
         launched = Launched(started_ns, server._guardian.pid, Path(argv[0]).name, host, port, model_name, api_key)
         server.base_url = launched.base_url
@@ -128,8 +130,8 @@ class Server:
     def wait_ready(self, should_stop: Callable[[], bool] | None = None) -> ServerReady | Ended | None:
         """Wait until the server is healthy and has generated a token; emit ``PhaseReached`` as phases pass.
 
-        Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings found in the log. After ``Ended``,
-        :meth:`stop` is still to be called.
+        Returns None once ``should_stop`` says so. The event is returned, not emitted: whoever emits it may add warnings
+        found in the log. After ``Ended`` and None, :meth:`stop` is still to be called.
         """
         if self._refusal is not None:
             return Ended(self._refusal.title, ExitEvidence(stage=Stage.LAUNCH), self._refusal)
@@ -138,7 +140,7 @@ class Server:
         while should_stop is None or not should_stop():
             end = self._guardian.ended(_LOOK_EVERY_S)
             if end is not None:
-                self._boot.read_log()
+                self._boot.finish_log()
                 return self._ended(end)
             outcome = self._boot.step()
             if isinstance(outcome, Failure):
@@ -252,3 +254,18 @@ class Server:
             how = "was killed together with its guardian process"
         when = "while serving" if self._ready else "while booting"
         return Ended(f"The server {how} {when}.", self.evidence(), self._refusal)
+
+
+def _prepare(folder: Path, plan: LaunchPlan) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in plan.files.items():
+            (folder / name).write_text(content)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot write the files of the trial: {error.strerror}") from error
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> Failure:
+    if error.errno == errno.EADDRINUSE:
+        return port_taken(host, port, listeners(port))
+    return cannot_listen(host, port, error)

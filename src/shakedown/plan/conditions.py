@@ -7,7 +7,7 @@ that is not in the table is unknown, and a condition on it is unknown too.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field, model_validator
 
@@ -37,6 +37,8 @@ class Condition(Value):
     multiple_of: str | None = None
     """Name of another fact that must divide this one."""
     not_multiple_of: str | None = None
+    more_than: str | None = None
+    """Name of another fact that is smaller than this one."""
     any_of: tuple[Condition, ...] = Field(default=(), alias="any")
 
     @model_validator(mode="after")
@@ -53,7 +55,7 @@ class Condition(Value):
 
     def facts(self) -> set[str]:
         """Every fact that the condition reads."""
-        named = {self.fact, self.multiple_of, self.not_multiple_of} - {None}
+        named = {self.fact, self.multiple_of, self.not_multiple_of, self.more_than} - {None}
         return {str(name) for name in named}.union(*(inner.facts() for inner in self.any_of))
 
     def holds(self, table: FactTable) -> Truth:
@@ -65,8 +67,14 @@ class Condition(Value):
             return None
         value = table.get(self.fact)
         value = self.default if value is None else value
-        return every([self._simple(value), self._divides(value, self.multiple_of, table, wanted=True),
-                      self._divides(value, self.not_multiple_of, table, wanted=False)])  # fmt: skip
+        return every(
+            [
+                self._simple(value),
+                _compared(value, self.multiple_of, table, lambda own, other: own % other == 0),
+                _compared(value, self.not_multiple_of, table, lambda own, other: own % other != 0),
+                _compared(value, self.more_than, table, lambda own, other: own > other),
+            ]
+        )
 
     def _simple(self, value: ArgValue | None) -> bool:
         one = normal(value)
@@ -83,16 +91,17 @@ class Condition(Value):
             )
         )
 
-    @staticmethod
-    def _divides(value: ArgValue | None, other: str | None, table: FactTable, *, wanted: bool) -> Truth:
-        if other is None:
-            return True
-        if not _is_known(other, table):
-            return None
-        number, divisor = normal(value), normal(table.get(other))
-        if not isinstance(number, float) or not isinstance(divisor, float) or divisor == 0:
-            return False
-        return (number % divisor == 0) == wanted
+
+def _compared(
+    value: ArgValue | None, other: str | None, table: FactTable, test: Callable[[float, float], bool]
+) -> Truth:
+    """Compare with another fact; unknown where that one is, false where either is no number."""
+    if other is None:
+        return True
+    if not _is_known(other, table):
+        return None
+    own, limit = normal(value), normal(table.get(other))
+    return isinstance(own, float) and isinstance(limit, float) and limit != 0 and test(own, limit)
 
 
 def every(truths: Sequence[Truth]) -> Truth:

@@ -5,11 +5,13 @@ A fact that cannot be known is left out of the table; ``FACTS`` lists them all w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate
-from shakedown.domain.facts import EngineFacts, GpuFacts, MachineFacts, ModelFacts
+from shakedown.domain.facts import EngineFacts, GpuFacts, LaunchShape, MachineFacts, ModelFacts
+from shakedown.domain.workload import Workload
 
 FACTS: Mapping[str, str] = {
     "model.architecture": "first of the config's architectures",
@@ -43,6 +45,16 @@ FACTS: Mapping[str, str] = {
     "machine.iommu": "off, passthrough or translated",
     "machine.nvcc": "version of nvcc, none where there is none",
     "machine.ninja": "version of ninja, none where there is none",
+    "launch.gpus": "GPUs that the launch takes",
+    "launch.tensor_parallel": "GPUs that share every layer",
+    "launch.attention_parallel": "GPUs that share an attention layer (fewer under data-parallel attention)",
+    "launch.on_gpu": "whether it runs on a GPU",
+    "launch.kv_dtype": "KV cache type as asked, auto where left to the engine",
+    "launch.draft_tokens": "tokens drafted a step, 0 without speculation",
+    "launch.draft_heads": "drafts come from the model's own heads",
+    "launch.max_requests": "limit on running requests, as given or as speculation sets it",
+    "campaign.concurrency": "highest concurrency of the workloads",
+    "campaign.request_tokens": "tokens of the longest request, input and output",
     "engine.has_kernels": "the installation's kernel libraries hold code for these GPUs",
 }
 """Every fact beside ``arg.NAME`` and ``env.NAME``."""
@@ -50,11 +62,32 @@ FACTS: Mapping[str, str] = {
 NONE = "none"
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The heaviest of a campaign's workloads."""
+
+    concurrency: int | None
+    request_tokens: int
+
+    @classmethod
+    def of(cls, workloads: Sequence[Workload]) -> Load:
+        """Take the maximum over workloads; request rates have no concurrency."""
+        levels = [level for workload in workloads for level in workload.concurrency]
+        tokens = [workload.input_tokens + workload.output_tokens for workload in workloads]
+        return cls(concurrency=max(levels, default=None), request_tokens=max(tokens))
+
+
 def fact_table(
-    candidate: Candidate, model: ModelFacts | None, machine: MachineFacts | None, engine: EngineFacts | None
+    candidate: Candidate,
+    shape: LaunchShape,
+    load: Load,
+    *,
+    model: ModelFacts | None,
+    machine: MachineFacts | None,
+    engine: EngineFacts | None,
 ) -> dict[str, ArgValue | None]:
     """Flatten what is known about a candidate; None for a part that could not be seen at all."""
-    table: dict[str, ArgValue | None] = {}
+    table: dict[str, ArgValue | None] = _launch_facts(shape, load)
     table.update({f"arg.{name}": value for name, value in candidate.args.items() if value is not False})
     table.update({f"env.{name}": value for name, value in candidate.env.items()})
     if model is not None:
@@ -64,6 +97,22 @@ def fact_table(
     if machine is not None and engine is not None:
         table.update(_kernel_facts(machine, engine))
     return table
+
+
+def _launch_facts(shape: LaunchShape, load: Load) -> dict[str, ArgValue | None]:
+    divisor = shape.data_parallel if shape.data_parallel_attention else 1
+    return {
+        "launch.gpus": shape.gpus,
+        "launch.tensor_parallel": shape.tensor_parallel,
+        "launch.attention_parallel": max(1, shape.tensor_parallel // divisor),
+        "launch.on_gpu": shape.on_gpu,
+        "launch.kv_dtype": shape.kv_dtype,
+        "launch.draft_tokens": shape.draft_tokens,
+        "launch.draft_heads": shape.draft_heads,
+        "launch.max_requests": shape.max_requests,
+        "campaign.concurrency": load.concurrency,
+        "campaign.request_tokens": load.request_tokens,
+    }
 
 
 def _model_facts(model: ModelFacts) -> dict[str, ArgValue | None]:

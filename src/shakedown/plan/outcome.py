@@ -6,6 +6,8 @@ from pydantic import Field
 
 from shakedown.domain.base import Value
 from shakedown.domain.candidate import Candidate
+from shakedown.plan.capacity import Capacity
+from shakedown.plan.ceiling import Ceiling
 
 
 class PrunedCandidate(Value):
@@ -35,6 +37,17 @@ class PlanWarning(Value):
     """Facts that are not known here; with them the rule would prune, complete or stay silent."""
 
 
+class Duration(Value):
+    """The least a campaign takes; what it will take is not known before a launch."""
+
+    launches: int
+    load_points: int
+    seconds: float | None
+    """None where the ceiling, and with it the time to generate the tokens, is not known."""
+    gpu_hours: float | None
+    assumptions: tuple[str, ...] = ()
+
+
 class Plan(Value):
     """What ``shakedown plan --json`` prints."""
 
@@ -44,3 +57,22 @@ class Plan(Value):
     warnings: tuple[PlanWarning, ...] = ()
     notes: tuple[str, ...] = Field(default=())
     """Duplicates left out and other remarks, a sentence each."""
+    capacity: tuple[Capacity, ...] = ()
+    """What fits, one entry for all candidates that share a launch shape."""
+    ceiling: tuple[Ceiling, ...] = ()
+    """The hardware's bound, likewise; empty where weights or chips are not known."""
+    at_least: Duration | None = None
+
+    def document(self) -> dict[str, object]:
+        """The plan as JSON values; candidates carry their ids, pruned ones are candidates with rule and reason."""
+        content: dict[str, object] = self.model_dump(mode="json")
+        content["candidates"] = [_identified(candidate) for candidate in self.candidates]
+        content["pruned"] = [
+            {**_identified(entry.candidate), **entry.model_dump(mode="json", exclude={"candidate"})}
+            for entry in self.pruned
+        ]
+        return content
+
+
+def _identified(candidate: Candidate) -> dict[str, object]:
+    return {"id": candidate.id, **candidate.model_dump(mode="json")}

@@ -10,18 +10,20 @@ from shakedown.domain.facts import EngineAnswer, EngineFacts, MachineFacts, Mode
 from shakedown.domain.spec import CampaignSpec
 from shakedown.plan.completion import completed
 from shakedown.plan.conditions import FactTable
-from shakedown.plan.fact_table import fact_table
+from shakedown.plan.duration import duration_of
+from shakedown.plan.fact_table import Load, fact_table
 from shakedown.plan.flags import flag_problem
 from shakedown.plan.outcome import Plan, PlanWarning, PrunedCandidate
+from shakedown.plan.prospects import Runnable, Seen, does_not_fit, prospects_of
 from shakedown.plan.rulebook import Rule, RuleVerdict, rules_for
-from shakedown.plan.space import ArgumentNames, enumerate_candidates
+from shakedown.plan.space import EngineArguments, enumerate_candidates
 
 ENGINE_REJECTS = "engine-rejects"
 
 
 def make_plan(
     spec: CampaignSpec,
-    engine: ArgumentNames,
+    engine: EngineArguments,
     model: ModelFacts | None,
     machine: MachineFacts | None,
     engine_facts: EngineFacts,
@@ -43,16 +45,20 @@ def make_plan(
     installed = [engine_facts, *builds]
     space = enumerate_candidates(spec, engine, lambda reference: _installed(reference, installed).ref)
     wrappers = _wrappers(spec)
-    work = _Work(answers or {})
+    work = _Work(engine, Load.of(spec.workloads()), answers or {})
     for candidate in space.candidates:
-        facts = _installed(candidate.engine, installed)
-        seen = None if candidate.engine.command in wrappers and spec.machine.file is None else machine
-        work.judge(candidate, facts, model, seen)
+        hidden = candidate.engine.command in wrappers and spec.machine.file is None
+        seen = Seen(model, None if hidden else machine, _installed(candidate.engine, installed))
+        work.judge(candidate, seen)
+    prospects = prospects_of(work.runnable.values(), spec.workloads())
     return Plan(
-        candidates=tuple(work.runnable.values()),
+        candidates=tuple(runnable.candidate for runnable in work.runnable.values()),
         pruned=tuple(work.pruned),
         warnings=tuple(work.grouped_warnings()),
         notes=(*space.notes, *work.notes),
+        capacity=tuple(prospects.capacity),
+        ceiling=tuple(prospects.ceiling),
+        at_least=duration_of(spec, prospects, len(work.runnable)),
     )
 
 
@@ -74,39 +80,41 @@ def _wrappers(spec: CampaignSpec) -> set[tuple[str, ...] | None]:
 class _Work:
     """The plan while it is made."""
 
+    engine: EngineArguments
+    load: Load
     answers: Mapping[str, EngineAnswer]
-    runnable: dict[str, Candidate] = field(default_factory=dict)
+    runnable: dict[str, Runnable] = field(default_factory=dict)
     pruned: list[PrunedCandidate] = field(default_factory=list)
     warnings: list[tuple[PlanWarning, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def judge(
-        self, candidate: Candidate, engine: EngineFacts, model: ModelFacts | None, machine: MachineFacts | None
-    ) -> None:
+    def judge(self, candidate: Candidate, seen: Seen) -> None:
         """Put one candidate where it belongs; a completed one is judged in its turn."""
-        table = fact_table(candidate, model, machine, engine)
-        held = _Held.of(rules_for(engine.kind, engine.version), engine, table)
-        reject = self._rejection(candidate, engine) if not held.prunes and not held.completes else None
+        shape = self.engine.launch_shape(candidate.args)
+        table = fact_table(candidate, shape, self.load, model=seen.model, machine=seen.machine, engine=seen.engine)
+        held = _Held.of(rules_for(seen.engine.kind, seen.engine.version), seen.engine, table)
         if held.prunes:
             self.pruned.append(_pruned(candidate, held.prunes, table))
-        elif held.completes:
+            return
+        if held.completes:
             better = completed(candidate, held.completes)
             self.pruned.append(_pruned(candidate, held.completes, table, completed_id=better.id))
-            self._adopt(better, engine, model, machine)
-        elif reject is not None:
-            self.pruned.append(reject)
+            self._adopt(better, seen)
+            return
+        runnable = Runnable(candidate, shape, seen)
+        refused = self._rejection(candidate, seen.engine) or does_not_fit(runnable, self.load)
+        if refused is not None:
+            self.pruned.append(refused)
         elif candidate.id not in self.runnable:
-            self.runnable[candidate.id] = candidate
-            self.warnings += [(warning, candidate.id) for warning in held.warnings(engine, table)]
+            self.runnable[candidate.id] = runnable
+            self.warnings += [(warning, candidate.id) for warning in held.warnings(seen.engine, table)]
 
-    def _adopt(
-        self, better: Candidate, engine: EngineFacts, model: ModelFacts | None, machine: MachineFacts | None
-    ) -> None:
+    def _adopt(self, better: Candidate, seen: Seen) -> None:
         known = self.runnable.get(better.id)
         if known is not None:
-            self.notes.append(f"{better.label} launches the same thing as {known.label} and is left out")
+            self.notes.append(f"{better.label} launches the same thing as {known.candidate.label} and is left out")
         elif better.id not in {pruned.candidate.id for pruned in self.pruned}:
-            self.judge(better, engine, model, machine)
+            self.judge(better, seen)
 
     def _rejection(self, candidate: Candidate, engine: EngineFacts) -> PrunedCandidate | None:
         answer = self.answers.get(candidate.id)
@@ -141,7 +149,11 @@ class _Held:
             prunes=[rule for rule in holding if rule.verdict is RuleVerdict.PRUNE],
             completes=[rule for rule in holding if rule.verdict is RuleVerdict.COMPLETE],
             warns=[rule for rule in holding if rule.verdict is RuleVerdict.WARN],
-            undecided=[rule for rule in rules if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN],
+            undecided=[
+                rule
+                for rule in rules
+                if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN and not rule.quiet
+            ],
         )
 
     def warnings(self, engine: EngineFacts, table: FactTable) -> list[PlanWarning]:

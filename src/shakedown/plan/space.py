@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate, EngineRef
+from shakedown.domain.facts import LaunchShape
 from shakedown.domain.spec import CampaignSpec, Dimension, Option
 
 BASELINE = "baseline"
@@ -17,11 +18,15 @@ Resolve = Callable[[EngineRef], EngineRef]
 """Turns an engine as the campaign file names it into the one that is installed, its versions filled in."""
 
 
-class ArgumentNames(Protocol):
-    """The part of an engine adapter that the space needs."""
+class EngineArguments(Protocol):
+    """The part of an engine adapter that planning needs."""
 
     def canonical_args(self, args: Mapping[str, ArgValue]) -> dict[str, ArgValue]:
         """Return ``args`` under canonical names."""
+        ...
+
+    def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
+        """Say what ``args`` mean for memory and speed."""
         ...
 
 
@@ -33,7 +38,7 @@ class Space(NamedTuple):
     """A sentence for each candidate that equals an earlier one."""
 
 
-def enumerate_candidates(spec: CampaignSpec, engine: ArgumentNames, resolve: Resolve) -> Space:
+def enumerate_candidates(spec: CampaignSpec, engine: EngineArguments, resolve: Resolve) -> Space:
     """Build every combination of options; a combination that launches the same thing as an earlier one is left out.
 
     The first option of each dimension belongs to the reference, labelled ``baseline``; every other label names only
@@ -49,7 +54,7 @@ def enumerate_candidates(spec: CampaignSpec, engine: ArgumentNames, resolve: Res
     return Space(list(candidates.values()), notes)
 
 
-def _candidate(spec: CampaignSpec, engine: ArgumentNames, resolve: Resolve, options: Sequence[Option]) -> Candidate:
+def _candidate(spec: CampaignSpec, engine: EngineArguments, resolve: Resolve, options: Sequence[Option]) -> Candidate:
     reference = spec.engine_ref()
     args = engine.canonical_args(spec.engine.args)
     env = dict(spec.engine.env)

@@ -26,7 +26,7 @@ from shakedown.report.page.table import HEADS, first_shown, load_keys, rows
 from shakedown.report.pictures.draw import Panel
 from shakedown.report.pictures.registry import pictures
 from shakedown.report.pictures.theme import template, variables
-from shakedown.report.tables import Level, levels
+from shakedown.report.tables import Level, fastest, levels
 
 KEY = (
     ("best", "the best"),
@@ -160,8 +160,8 @@ def _winner_facts(winner: CandidateResult, result: CampaignResult) -> list[Fact]
     if winner.objective is not None and winner.id != result.campaign.reference:
         note = f"than the reference: {ratio(winner.objective, winner.objective_interval)}"
         found.append(Fact("Gain", change(winner.objective), note, good=winner.objective > 1))
-    best = max(levels(winner.points), key=lambda level: level.output_tokens_per_s or 0.0, default=None)
-    if best is not None and best.output_tokens_per_s is not None:
+    best = fastest(levels(winner.points))
+    if best is not None:
         at = f"{best.workload} at {best.load}"
         found.append(Fact("Throughput", f"{number(best.output_tokens_per_s)} tok/s", _spread(best, at)))
         found.append(Fact("First token", latency(best.ttft_p50_s), f"p50, {at}; p99 {latency(best.ttft_p99_s)}"))
@@ -190,8 +190,9 @@ def _table_note(result: CampaignResult, keys: list[tuple[str, str]], shown: int)
     rule = result.campaign.decision
     where = f" Figures at first: {keys[shown][0]} at {keys[shown][1]}." if keys else ""
     return (
-        f"Ratio: geometric mean over all load levels, against the reference; the shaded band is the margin of "
+        "Ratio: geometric mean over all load levels, against the reference; the shaded band is the margin of "
         f"{sentences.percent(rule.margin)} round 1, the line the {sentences.percent(rule.confidence)} interval. "
+        "KL: mean divergence from the reference in nats, as the accuracy gate measured it. "
         f"Under tok/s: lowest and highest repeat.{where}"
     )
 

@@ -151,8 +151,8 @@ def wall_time(result: CampaignResult) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{share * 100:.3g} %"
+    """Write a share as a percentage, number and sign kept on one line."""
+    return f"{share * 100:.3g}\u00a0%"
 
 
 def plural(count: int, singular: str, many: str | None = None) -> str:

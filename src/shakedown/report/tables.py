@@ -9,6 +9,7 @@ from statistics import fmean
 from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import latency, number
+from shakedown.domain.words import Verdict
 
 SWEEP_HEADERS = ("C", "Agg tok/s", "Per-req tok/s", "Tokens", "Wall(s)", "Ok", "TTFT p50", "TPOT p50")
 """The columns people already post to each other, with latency beside them."""
@@ -84,6 +85,12 @@ def _level(group: Sequence[PointSummary]) -> Level:
     )
 
 
+def fastest(found: Iterable[Level]) -> Level | None:
+    """The level with the highest throughput; None where none was measured."""
+    measured = [level for level in found if level.output_tokens_per_s is not None]
+    return max(measured, key=lambda level: level.output_tokens_per_s or 0.0, default=None)
+
+
 def mean(values: Iterable[float | None]) -> float | None:
     """Mean of what was measured; None where nothing was."""
     known = [value for value in values if value is not None]
@@ -122,8 +129,15 @@ def workloads(result: CampaignResult) -> list[str]:
 
 
 def ranked(result: CampaignResult) -> list[CandidateResult]:
-    """Candidates as a reader wants them: qualified by objective, best first, then the others in their order."""
-    return sorted(result.candidates, key=lambda candidate: (candidate.objective is None, -(candidate.objective or 0.0)))
+    """Candidates as a reader wants them: by objective, best first; the others in their order; what was not run last."""
+    return sorted(
+        result.candidates,
+        key=lambda candidate: (
+            candidate.verdict is Verdict.NOT_RUN,
+            candidate.objective is None,
+            -(candidate.objective or 0.0),
+        ),
+    )
 
 
 def mean_kl(candidate: CandidateResult) -> float | None:

@@ -11,7 +11,7 @@ from shakedown.domain.result import CampaignResult, CandidateResult, Finding
 from shakedown.domain.units import MISSING, latency, number, printable, ratio
 from shakedown.domain.words import Verdict
 from shakedown.report import sentences
-from shakedown.report.tables import SWEEP_HEADERS, Level, levels, mean_kl, ranked, sweep_rows, workloads
+from shakedown.report.tables import SWEEP_HEADERS, Level, fastest, levels, mean_kl, ranked, sweep_rows, workloads
 
 COLOURS = {
     Verdict.QUALIFIED: "green",
@@ -32,6 +32,7 @@ def render(result: CampaignResult, console: Console) -> None:
     _losers(result, console)
     _findings(result.findings, console)
     _winner(result, console)
+    console.print()
     _line(console, sentences.decision(result), "dim")
     folder = result.campaign.folder
     _line(console, f"Pictures and evidence: {folder}/report.html · again: shakedown report {folder}", "dim")
@@ -90,7 +91,8 @@ def _verdict(result: CampaignResult, console: Console) -> None:
 
 
 def _losers(result: CampaignResult, console: Console) -> None:
-    others = [candidate for candidate in ranked(result) if not _is_winner(candidate, result)]
+    judged = [candidate for candidate in ranked(result) if candidate.verdict is not Verdict.NOT_RUN]
+    others = [candidate for candidate in judged if not _is_winner(candidate, result)]
     if not others:
         return
     _heading(console, "Why the others lost" if result.winner else "What became of each")
@@ -139,7 +141,6 @@ def _winner(result: CampaignResult, console: Console) -> None:
     _heading(console, "Start it")
     # Unwrapped and without a box, so that it can be copied whole.
     console.print(Text(printable(result.winner.command)), soft_wrap=True)
-    console.print()
 
 
 def _verdict_cell(candidate: CandidateResult) -> str:
@@ -172,11 +173,8 @@ def _rates(found: dict[tuple[str, str], Level], workload: str, loads: list[str],
     known = [found.get((workload, load)) for load in loads]
     if len(loads) <= most and any(known):
         return " / ".join(number(level.output_tokens_per_s if level else None) for level in known)
-    measured = [level for (name, _), level in found.items() if name == workload and level.output_tokens_per_s]
-    if not measured:
-        return number(None)
-    best = max(measured, key=lambda level: level.output_tokens_per_s or 0.0)
-    return f"{number(best.output_tokens_per_s)} at {best.load}"
+    best = fastest(level for (name, _), level in found.items() if name == workload)
+    return number(None) if best is None else f"{number(best.output_tokens_per_s)} at {best.load}"
 
 
 def _latency_header(names: list[str], loads: dict[str, list[str]]) -> str:

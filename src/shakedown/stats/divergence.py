@@ -9,8 +9,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
+
+Token = TypeVar("Token", int, str)
 
 FLOOR = 1e-10
 """Least probability of a tail: servers round, so that a listed mass can exceed 1 by about 1e-7."""
@@ -18,7 +21,7 @@ SWEEPS = 40
 """Rounds of the minimisation; each is a closed form, and it settles to 1e-9 within ten."""
 
 
-def kl_from_top(reference: Mapping[int, float], candidate: Mapping[int, float]) -> float | None:
+def kl_from_top(reference: Mapping[Token, float], candidate: Mapping[Token, float]) -> float | None:
     """Least Kullback-Leibler divergence D(reference || candidate) that fits two lists of the most likely tokens.
 
     Of the reference we know the probabilities of its own list, of the candidate those of its list. Tokens in both stand
@@ -28,7 +31,7 @@ def kl_from_top(reference: Mapping[int, float], candidate: Mapping[int, float]) 
     exceeds the true one: biased low, by little while the tails are light, and never invented.
 
     Args:
-        reference: token id to log-probability (natural logarithm), the most likely tokens and no others.
+        reference: token (its id, or its text) to log-probability (natural logarithm); the most likely ones, no others.
         candidate: the same for the other server.
 
     Returns:
@@ -74,7 +77,7 @@ def _term(p: float, q: float) -> float:
     return p * math.log(p / max(q, FLOOR)) if p > 0 else 0.0
 
 
-def tail_mass(top: Mapping[int, float]) -> float:
+def tail_mass(top: Mapping[Token, float]) -> float:
     """Probability outside the list: what ``kl_from_top`` cannot tell apart."""
     return max(1.0 - math.fsum(math.exp(value) for value in top.values()), 0.0)
 

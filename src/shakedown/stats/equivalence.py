@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from scipy.stats import studentized_range, t
+from scipy.special import stdtr, stdtrit
 
 from shakedown.domain.words import ComparisonStatus
 from shakedown.stats.arms import Arm, PointKey, launch_scores, point_weights, repeat_scores
-from shakedown.stats.variance import Spread, difference_error, pooled_spread, spread_of
+from shakedown.stats.studentized_range import studentized_range_sf
+from shakedown.stats.variance import Components, Spread, difference_error, pooled_spread, spread_of, variance_components
 
 _LAUNCH_DF = 2
 """Launches beyond the first, over all candidates, from which on launch variance counts as measured."""
@@ -58,12 +60,21 @@ class Experiment:
     workload_weights: Mapping[str, float]
     margin: float
     confidence: float
-    _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False)
+    _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False, compare=False)
+    _ratios: dict[tuple[str, str, str | None], Ratio | None] = field(default_factory=dict, repr=False, compare=False)
 
-    @property
+    @cached_property
     def launch_variance_measured(self) -> bool:
         """Whether launches were repeated often enough that intervals contain their variance."""
         return sum(max(len(arm.launches) - 1, 0) for arm in self.arms.values()) >= _LAUNCH_DF
+
+    def components(self) -> Components:
+        """Scatter between launches and between rounds of repeats of a launch, over all candidates."""
+        rounds = []
+        for arm in self.arms.values():
+            weights = point_weights(arm.points(), self.workload_weights)
+            rounds.append([repeat_scores(Arm((launch,)), weights) for launch in arm.launches])
+        return variance_components(rounds)
 
     def common_points(self, a: str, b: str, workload: str | None = None) -> set[PointKey]:
         """Points that every launch of both candidates measured."""
@@ -80,6 +91,12 @@ class Experiment:
 
     def compare(self, a: str, b: str, workload: str | None = None) -> Ratio | None:
         """Compare two candidates over all workloads or one; None when they have no point in common."""
+        key = (a, b, workload)
+        if key not in self._ratios:
+            self._ratios[key] = self._compare(a, b, workload)
+        return self._ratios[key]
+
+    def _compare(self, a: str, b: str, workload: str | None) -> Ratio | None:
         points = self.common_points(a, b, workload)
         if not points:
             return None
@@ -93,8 +110,8 @@ class Experiment:
             (spread_of(scores_a, pooled), len(scores_a)), (spread_of(scores_b, pooled), len(scores_b)), pooled
         )
         alpha = 1 - self.confidence
-        half = float(t.ppf(1 - alpha / 2, df)) * error
-        equivalence_half = float(t.ppf(1 - alpha, df)) * error
+        half = float(stdtrit(df, 1 - alpha / 2)) * error
+        equivalence_half = float(stdtrit(df, 1 - alpha)) * error
         limit = math.log1p(self.margin)
         if abs(difference) + equivalence_half < limit:
             status = ComparisonStatus.EQUIVALENT
@@ -123,13 +140,13 @@ class Experiment:
     def _differs(self, statistic: float, df: float) -> bool:
         """Whether a pair differs, allowing for all pairs of candidates."""
         alpha = 1 - self.confidence
-        p = 2 * float(t.sf(statistic, df))
+        p = 2 * float(stdtr(df, -statistic))
         arms = len(self.arms)
         pairs = arms * (arms - 1) / 2
-        # The adjusted p lies between these two; the studentized range is slow and seldom needed.
+        # The adjusted p lies between these two.
         if p >= alpha or p * pairs < alpha:
             return p < alpha
-        return float(studentized_range.sf(statistic * math.sqrt(2), arms, df)) < alpha
+        return studentized_range_sf(statistic * math.sqrt(2), arms, df) < alpha
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.stats import binomtest
-
 
 def wilson(successes: int, trials: int, *, z: float = 1.959964) -> tuple[float, float]:
     """Wilson score interval of a proportion; 95 % with the default ``z``.
@@ -48,5 +46,6 @@ def mcnemar(reference: list[bool], candidate: list[bool]) -> PairedAnswers:
     pairs = list(zip(reference, candidate, strict=True))
     lost = pairs.count((True, False))
     won = pairs.count((False, True))
-    p_worse = float(binomtest(lost, lost + won, 0.5, alternative="greater").pvalue) if lost + won else 1.0
+    differing = lost + won
+    p_worse = sum(math.comb(differing, count) for count in range(lost, differing + 1)) / 2**differing
     return PairedAnswers(pairs.count((True, True)), lost, won, pairs.count((False, False)), p_worse)

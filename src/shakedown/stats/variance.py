@@ -51,5 +51,38 @@ def difference_error(a: tuple[Spread, int], b: tuple[Spread, int], pooled: Sprea
     return float(np.sqrt(total)), min(df, pooled.df)
 
 
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Where the scatter of a score comes from: standard deviations of its logarithm, so about relative ones.
+
+    Attributes:
+        launch_sd: of what one launch adds to all of its repeats; None where launches were not repeated.
+        repeat_sd: of one round of repeats within a launch; None where repeats were not.
+    """
+
+    launch_sd: float | None
+    repeat_sd: float | None
+
+
+def variance_components(arms: Sequence[Sequence[Sequence[float]]]) -> Components:
+    """Split the scatter of round scores (candidates of launches of rounds) by the method of moments, pooled.
+
+    The variance of launch means is the launch variance plus that of a mean of repeats; what is left of it without the
+    latter is the launch's own, never under zero.
+    """
+    repeat = pooled_spread([launch for arm in arms for launch in arm])
+    means = [[float(np.mean(launch)) for launch in arm] for arm in arms]
+    between = pooled_spread(means)
+    launch_variance = None
+    if between is not None:
+        rounds = float(np.mean([len(launch) for arm in arms for launch in arm]))
+        of_repeats = repeat.variance / rounds if repeat is not None else 0.0
+        launch_variance = max(between.variance - of_repeats, 0.0)
+    return Components(
+        launch_sd=None if launch_variance is None else float(np.sqrt(launch_variance)),
+        repeat_sd=None if repeat is None else float(np.sqrt(repeat.variance)),
+    )
+
+
 def _own(group: Sequence[float]) -> Spread:
     return Spread(max(float(np.var(group, ddof=1)), _FLOOR), len(group) - 1)

@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,13 +54,19 @@ def test_duration(seconds: float | None, text: str) -> None:
 def test_ratio_and_change() -> None:
     assert units.ratio(1.0841, (1.051, 1.1192)) == "1.084 [1.051, 1.119]"
     assert units.ratio(None) == units.MISSING
-    assert units.change(1.084) == "8.4 % faster"
-    assert units.change(0.69) == "31 % slower"
+    assert units.change(1.084) == "8.4\u00a0% faster"
+    assert units.change(0.69) == "31\u00a0% slower"
     assert units.change(1.0001) == "the same speed"
 
 
 @given(st.text())
-def test_printable_text_holds_no_control_character(text: str) -> None:
+def test_printable_text_holds_nothing_that_steers_a_terminal(text: str) -> None:
     shown = units.printable(text)
-    assert all(character.isprintable() or character in "\n\t" for character in shown)
-    assert "\x1b" not in units.printable("\x1b[31mred")
+    steering = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert all(character in "\n\t" or unicodedata.category(character) not in steering for character in shown)
+    assert units.printable(shown) == shown
+
+
+def test_printable_keeps_text_and_writes_out_what_steers() -> None:
+    assert units.printable("30\u00a0% µs\n") == "30\u00a0% µs\n"
+    assert units.printable("\x1b[31mred\u202e") == r"\x1b[31mred\u202e"

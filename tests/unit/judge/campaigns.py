@@ -170,15 +170,4 @@ def counters(
     )
 
 
-__all__ = [
-    "RANDOM",
-    "TEXT",
-    "CheckResult",
-    "Telemetry",
-    "campaign",
-    "candidate",
-    "counters",
-    "point",
-    "points",
-    "trial",
-]
+__all__ = ["RANDOM", "TEXT", "Telemetry", "campaign", "candidate", "counters", "point", "points", "spread", "trial"]

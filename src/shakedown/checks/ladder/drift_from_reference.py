@@ -13,6 +13,7 @@ from shakedown.checks.base import Context, Outcome, Rung, failed, passed, skippe
 from shakedown.checks.probing import DEPTHS, Measured, Place, freeze_sequences, measure
 from shakedown.checks.reference import Point, Reference
 from shakedown.domain.words import GateLevel, Verdict
+from shakedown.engines.base import LogprobDialect
 from shakedown.stats.divergence import Decision, Estimate, bootstrap_mean, decide, kl_from_top, tail_mass
 
 MAX_KL = {GateLevel.QUICK: 0.1, GateLevel.STANDARD: 0.05, GateLevel.THOROUGH: 0.05}
@@ -32,27 +33,21 @@ class _DriftFromReference:
     fails_as = Verdict.INACCURATE
 
     def run(self, context: Context) -> Outcome:
-        if context.engine is None:
-            return skipped("the engine is unknown, so log-probabilities of token ids cannot be asked for")
         if context.draft is not None:
-            return _write(context)
+            return _write(context, context.known_engine.logprobs)
         if context.reference is None:
             return skipped("no reference was given (--reference FILE)")
         if not context.reference.points:
             return skipped("the reference holds no log-probabilities")
-        return _compare(context, context.reference)
+        return _compare(context, context.reference, context.known_engine.logprobs)
 
 
 CHECK = _DriftFromReference()
 
 
-def _write(context: Context) -> Outcome:
-    assert context.engine is not None
-    dialect, level = context.engine.logprobs, context.gates.level
-    frozen = freeze_sequences(context.server, dialect, level, context.gates.context_tokens)
-    if frozen is None:
-        return skipped("the server has no tokenizer endpoint, so no token ids can be frozen")
-    sequences, places = frozen
+def _write(context: Context, dialect: LogprobDialect) -> Outcome:
+    level = context.gates.level
+    sequences, places = freeze_sequences(context, dialect)
     measured = measure(context.server, dialect, sequences, places, DEPTHS[level].budget_s)
     broken = _broken(measured)
     if broken:
@@ -71,11 +66,10 @@ def _write(context: Context) -> Outcome:
     )
 
 
-def _compare(context: Context, reference: Reference) -> Outcome:
-    assert context.engine is not None
+def _compare(context: Context, reference: Reference, dialect: LogprobDialect) -> Outcome:
     limit = context.gates.max_kl or MAX_KL[context.gates.level]
     places = [Place(point.sequence, point.position, point.stretch) for point in reference.points]
-    measured = measure(context.server, context.engine.logprobs, reference.sequences, places)
+    measured = measure(context.server, dialect, reference.sequences, places)
     broken = _broken(measured)
     if broken:
         return failed(

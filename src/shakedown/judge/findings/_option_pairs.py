@@ -59,14 +59,13 @@ def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
     """Pairs of options that are equal in the given sense."""
     told = {frozenset((comparison.a, comparison.b)): comparison for comparison in judged.comparisons}
     pairs: dict[tuple[str, str, str], OptionPair] = {}
-    for first, second, name in judged.one_dimension_pairs():
-        a, b = first.candidate, second.candidate
-        comparison = told.get(frozenset((a.id, b.id)))
+    for first, second, name in judged.one_dimension_pairs:
+        comparison = told.get(frozenset((first, second)))
         if comparison is None:
             continue
-        pair = pairs.setdefault(
-            (name, option(a, name), option(b, name)), OptionPair(name, option(a, name), option(b, name))
-        )
+        a, b = judged.records[first].candidate, judged.records[second].candidate
+        key = (name, option(a, name), option(b, name))
+        pair = pairs.setdefault(key, OptionPair(*key))
         pair.compared += 1
         if _meaning(judged, a, b, comparison) is meaning:
             pair.equal.append((a, b, comparison))
@@ -74,11 +73,10 @@ def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
 
 
 def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison) -> Meaning | None:
+    if comparison.status not in (ComparisonStatus.EQUIVALENT, ComparisonStatus.INCONCLUSIVE):
+        return None
     differing = difference(a, b)
-    null = judged.equal_at_every_point(a.id, b.id) and comparison.status in (
-        ComparisonStatus.EQUIVALENT,
-        ComparisonStatus.INCONCLUSIVE,
-    )
+    null = judged.equal_at_every_point(comparison.a, comparison.b)
     if null and alters_the_step(differing):
         return Meaning.SUSPICIOUS
     if null and on_off_flags_only(differing):

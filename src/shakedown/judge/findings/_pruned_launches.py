@@ -46,19 +46,19 @@ def rule_tests(judged: Judged) -> Iterator[RuleTest]:
 
 def _compare(judged: Judged, record: CandidateRecord, outcome: TrialFinished) -> tuple[bool, str]:
     if outcome.verdict is Verdict.QUALIFIED:
-        return False, "it started and passed every gate"
+        return False, "started and passed every gate"
     happened = _HAPPENED.get(outcome.verdict, f"was {outcome.verdict}")
     mended = judged.records.get(record.mended_by or "")
     if mended is None:
-        return True, f"it {happened}"
+        return True, happened
     remedy = outcome.failure.remedy if outcome.failure else None
     named = _changes(remedy) if remedy else {}
     if not named:
-        return False, f"it {happened}, but the log named no remedy"
+        return False, f"{happened}, but the log named no remedy"
     wanted = {name: after for name, (_, after) in difference(record.candidate, mended.candidate).items()}
     same = any(name in wanted and wanted[name] == value for name, value in named.items())
     words = ", ".join(f"without {name}" if value is None else f"{name}={value}" for name, value in named.items())
-    return same, f"it {happened}, and the log named {'the same' if same else 'another'} remedy ({words})"
+    return same, f"{happened}, and the log named {'the same' if same else 'another'} remedy ({words})"
 
 
 def _changes(remedy: Remedy) -> dict[str, str | None]:
@@ -66,6 +66,15 @@ def _changes(remedy: Remedy) -> dict[str, str | None]:
     changes |= dict.fromkeys(remedy.remove_args)
     changes |= {f"env:{name}": value for name, value in remedy.set_env.items()}
     return changes | {f"env:{name}": None for name in remedy.remove_env}
+
+
+def by_rule(judged: Judged, *, confirmed: bool) -> Iterator[list[RuleTest]]:
+    """Tests of one rule that came out alike, together: a rule prunes many candidates for one reason."""
+    groups: dict[tuple[str | None, str], list[RuleTest]] = {}
+    for test in rule_tests(judged):
+        if test.confirmed is confirmed:
+            groups.setdefault((test.record.rule, test.told), []).append(test)
+    yield from groups.values()
 
 
 def root_line(trial: TrialRecord) -> str | None:

@@ -19,7 +19,7 @@ def find(judged: Judged) -> Iterator[Finding]:
         lags = [point.client.loop_lag_s.p99 for point in points if point.client.loop_lag_s]
         yield Finding(
             kind=KIND,
-            summary=f"The client was the limit for {judged.label(candidate_id)} at {listed(places(points))}: "
+            summary=f"The client was the limit for {judged.label(candidate_id)} in {listed(places(points))}: "
             "the server may be faster than it looks.",
             evidence={
                 "points": places(points),

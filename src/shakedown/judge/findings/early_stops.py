@@ -23,7 +23,7 @@ def find(judged: Judged) -> Iterator[Finding]:
             kind=KIND,
             summary=(
                 f"{judged.label(candidate_id)} stopped early in {counted(stops, 'request')} of {ok} "
-                f"({percent(stops / max(ok, 1))}) at {listed(places(points))}: it did less work than was asked for."
+                f"({percent(stops / max(ok, 1))}) in {listed(places(points))}: it did less work than was asked for."
             ),
             evidence={"early_stops": stops, "ok": ok, "points": places(points)},
             candidates=(candidate_id,),

@@ -25,7 +25,7 @@ def find(judged: Judged) -> Iterator[Finding]:
             kind=KIND,
             summary=(
                 f"{judged.label(candidate_id)} failed {failed} of {requests} requests ({share}) "
-                f"at {listed(places(points))}: {kinds}."
+                f"in {listed(places(points))}: {kinds}."
             ),
             evidence={"errors": dict(errors), "requests": requests, "points": places(points)},
             candidates=(candidate_id,),

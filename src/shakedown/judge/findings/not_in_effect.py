@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
-from shakedown.judge.settings import as_text, asks_for_speculation
-from shakedown.judge.speculation import draft_totals
+from shakedown.judge.settings import as_text, asks_for_speculation, is_off
+from shakedown.judge.speculation import Speculation, observe
 from shakedown.judge.view import Judged
 
 KIND = FindingKind.NOT_IN_EFFECT
@@ -39,42 +39,50 @@ def find(judged: Judged) -> Iterator[Finding]:
 
 def _speculation(judged: Judged, record: CandidateRecord) -> Iterator[Finding]:
     candidate = record.candidate
-    totals = draft_totals(judged.points(candidate.id))
+    seen = observe(judged.points(candidate.id))
     algorithm = judged.effective(candidate.id, "speculative_algorithm")
+    said_on = algorithm is not None and not is_off(str(algorithm))
     evidence: dict[str, object] = {
         "speculative_algorithm": algorithm,
-        "drafted_tokens": totals.drafted if totals else None,
-        "generated_tokens": totals.generated if totals else None,
+        "drafted_tokens": seen.drafted if seen else None,
+        "generated_tokens": seen.generated if seen else None,
+        "accept_length": seen.accept_length if seen else None,
     }
     name = judged.label(candidate.id)
     if asks_for_speculation(candidate):
-        if totals is not None and totals.drafted == 0:
+        off = _why_off(seen, said_off=not said_on and _says(judged, candidate.id, "speculative_algorithm"))
+        if off is not None:
             yield Finding(
                 kind=KIND,
-                summary=f"{name} was asked to speculate, and the server drafted 0 tokens while it generated "
-                f"{totals.generated:.0f}.",
+                summary=f"{name} was asked to speculate, and {off}.",
                 evidence=evidence,
                 candidates=(candidate.id,),
-                advice="Read the server's log for why speculation is off, and do not count this as a test of it.",
+                advice="Check the speculation arguments and read the log for why it is off (an environment variable "
+                "alone does not switch it on); do not count this as a test of speculation.",
             )
-        elif totals is None and algorithm is None and _says(judged, candidate.id, "speculative_algorithm"):
-            yield Finding(
-                kind=KIND,
-                summary=f"{name} was asked to speculate, and the server says that speculation is off.",
-                evidence=evidence,
-                candidates=(candidate.id,),
-                advice="Check the speculation arguments: an environment variable alone does not switch it on.",
-            )
-    elif (totals is not None and totals.drafted > 0) or (algorithm is not None and _on(algorithm)):
-        seen = f"drafted {totals.drafted:.0f} tokens" if totals and totals.drafted else f"says it runs {algorithm}"
+    elif (seen is not None and seen.drafting) or said_on:
+        what = _what_it_did(seen) if seen is not None and seen.drafting else f"says that it runs {algorithm}"
         yield Finding(
             kind=KIND,
-            summary=f"{name} was not asked to speculate, and the server {seen}: it is no plain baseline.",
+            summary=f"{name} was not asked to speculate, and the server {what}: it is no plain baseline.",
             evidence=evidence,
             candidates=(candidate.id,),
             advice="Switch speculation off explicitly in this candidate, or look for a config file, an environment "
             "variable or another server that switches it on.",
         )
+
+
+def _why_off(seen: Speculation | None, *, said_off: bool) -> str | None:
+    if seen is not None and not seen.drafting:
+        generated = f" while it generated {seen.generated:.0f}" if seen.generated else ""
+        return f"the server drafted 0 tokens{generated}"
+    return "the server says that speculation is off" if seen is None and said_off else None
+
+
+def _what_it_did(seen: Speculation) -> str:
+    if seen.drafted is not None:
+        return f"drafted {seen.drafted:.0f} tokens"
+    return f"gave {seen.accept_length:.2f} tokens a step"
 
 
 def _settings(judged: Judged, record: CandidateRecord) -> Iterator[Finding]:
@@ -97,10 +105,6 @@ def _settings(judged: Judged, record: CandidateRecord) -> Iterator[Finding]:
 def _says(judged: Judged, candidate_id: str, key: str) -> bool:
     trials = judged.trials.get(candidate_id, [])
     return any(trial.ready is not None and key in trial.ready.effective for trial in trials)
-
-
-def _on(value: object) -> bool:
-    return str(value).lower() not in {"", "none", "off", "false"}
 
 
 def _normal(value: str) -> str:

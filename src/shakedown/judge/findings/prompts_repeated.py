@@ -23,7 +23,7 @@ def find(judged: Judged) -> Iterator[Finding]:
     yield Finding(
         kind=KIND,
         summary=(
-            f"Prompts were repeated at {listed(places(points))} (up to {worst.repeated_prompts} of {worst.requests} "
+            f"Prompts were repeated in {listed(places(points))} (up to {worst.repeated_prompts} of {worst.requests} "
             "requests): a prefix cache makes them faster than fresh ones."
         ),
         evidence={"points": places(points), "most_repeated": worst.repeated_prompts, "requests": worst.requests},

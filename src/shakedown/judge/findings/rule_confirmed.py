@@ -6,21 +6,25 @@ from collections.abc import Iterator
 
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
-from shakedown.judge.findings._pruned_launches import root_line, rule_tests
+from shakedown.judge.findings._pruned_launches import by_rule, root_line
 from shakedown.judge.view import Judged
+from shakedown.judge.wording import listed
 
 KIND = FindingKind.RULE_CONFIRMED
 
 
 def find(judged: Judged) -> Iterator[Finding]:
     """Pruned candidates whose launch bore the rule out."""
-    for test in rule_tests(judged):
-        if test.confirmed:
-            name = judged.label(test.record.candidate.id)
-            yield Finding(
-                kind=KIND,
-                summary=f"Rule {test.record.rule} was right about {name}: {test.told}.",
-                evidence={"rule": test.record.rule, "trial": test.trial.id, "root_line": root_line(test.trial)},
-                candidates=(test.record.candidate.id,),
-                advice="Nothing to change: set launch_pruned = false to save this launch next time.",
-            )
+    for tests in by_rule(judged, confirmed=True):
+        names = listed([judged.label(test.record.candidate.id) for test in tests])
+        yield Finding(
+            kind=KIND,
+            summary=f"Rule {tests[0].record.rule} was right about {names}: {tests[0].told}.",
+            evidence={
+                "rule": tests[0].record.rule,
+                "trials": [test.trial.id for test in tests],
+                "root_line": root_line(tests[0].trial),
+            },
+            candidates=tuple(test.record.candidate.id for test in tests),
+            advice="Nothing to change: set launch_pruned = false to save these launches next time.",
+        )

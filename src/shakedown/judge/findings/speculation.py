@@ -11,7 +11,7 @@ from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
 from shakedown.judge.settings import SPECULATION_ARG, as_text, asks_for_speculation, difference, speculation_only
-from shakedown.judge.speculation import DraftTotals, draft_totals, step_ratio
+from shakedown.judge.speculation import Speculation, break_even, observe
 from shakedown.judge.view import Judged
 from shakedown.judge.wording import gain, percent
 from shakedown.stats.arms import PointKey
@@ -20,6 +20,8 @@ KIND = FindingKind.SPECULATION
 
 _POOR_RATE = 0.5
 """Acceptance rate under which more than half of the verified draft positions were wasted."""
+_NEARLY_ALL = 0.95
+"""Share of steps with a draft from which on it is not worth a word."""
 
 
 @dataclass(frozen=True)
@@ -53,31 +55,31 @@ def _way(record: CandidateRecord) -> str:
 
 def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload: str) -> Finding | None:
     levels = _levels(judged, records, workload)
-    speculating = [point for level in levels for point in level.speculating]
-    totals = draft_totals(speculating)
-    if totals is None or totals.accept_length is None:
+    seen = observe(point for level in levels for point in level.speculating)
+    if seen is None:
         return None
     ratios = [level.ratio for level in levels if level.ratio is not None]
     overall = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios)) if ratios else None
-    needed = [value for level in levels if (value := step_ratio(level.speculating, level.plain)) is not None]
-    break_even = sum(needed) / len(needed) if needed else None
+    lengths = [value for level in levels if (value := break_even(level.speculating, level.plain)) is not None]
+    needed = sum(lengths) / len(lengths) if lengths else None
     return Finding(
         kind=KIND,
-        summary=_sentence(way, workload, totals, break_even, overall),
+        summary=_sentence(way, workload, seen, needed, overall),
         evidence={
             "way": way,
             "workload": workload,
-            "accept_length": totals.accept_length,
-            "draft_acceptance_rate": totals.acceptance_rate,
-            "drafted_tokens": totals.drafted,
-            "accepted_tokens": totals.accepted,
-            "generated_tokens": totals.generated,
-            "break_even_accept_length": break_even,
+            "accept_length": seen.accept_length,
+            "draft_acceptance_rate": seen.acceptance_rate,
+            "verified_share_of_steps": seen.verified_share,
+            "drafted_tokens": seen.drafted,
+            "accepted_tokens": seen.accepted,
+            "generated_tokens": seen.generated,
+            "break_even_accept_length": needed,
             "gain_measured": overall - 1 if overall else None,
             "by_concurrency": [_level_evidence(level) for level in levels],
         },
         candidates=tuple(record.candidate.id for record in records),
-        advice=_advice(levels, totals, break_even, overall),
+        advice=_advice(levels, seen, needed, overall),
     )
 
 
@@ -133,46 +135,49 @@ def _ratios(judged: Judged, record: CandidateRecord, partner: CandidateRecord | 
 
 
 def _level_evidence(level: _Level) -> dict[str, object]:
-    totals = draft_totals(level.speculating)
-    length, needed = totals.accept_length if totals else None, step_ratio(level.speculating, level.plain)
+    seen, needed = observe(level.speculating), break_even(level.speculating, level.plain)
+    predicted = None
+    if seen is not None and needed is not None:
+        plain_share = 1 - seen.verified_share
+        predicted = seen.tokens_per_step / (plain_share + seen.verified_share * needed) - 1
     return {
         "concurrency": level.concurrency,
-        "accept_length": length,
+        "accept_length": seen.accept_length if seen else None,
         "break_even_accept_length": needed,
-        "gain_predicted": length / needed - 1 if length and needed else None,
+        "gain_predicted": predicted,
         "gain_measured": level.ratio - 1 if level.ratio else None,
     }
 
 
-def _sentence(way: str, workload: str, totals: DraftTotals, break_even: float | None, overall: float | None) -> str:
-    if totals.drafted == 0:
-        return f"Speculation ({way}) drafted nothing on {workload} while {totals.generated:.0f} tokens were generated."
-    length, rate = totals.accept_length or 1.0, totals.acceptance_rate or 0.0
-    parts = [f"accept length {length:.2f} ({percent(rate)} of drafts accepted)"]
-    if break_even is not None:
-        parts.append(f"break-even {break_even:.2f}")
+def _sentence(way: str, workload: str, seen: Speculation, needed: float | None, overall: float | None) -> str:
+    if not seen.drafting:
+        generated = f" while {seen.generated:.0f} tokens were generated" if seen.generated else ""
+        return f"Speculation ({way}) drafted nothing on {workload}{generated}."
+    rate = f" ({percent(seen.acceptance_rate)} of drafts accepted)" if seen.acceptance_rate is not None else ""
+    parts = [f"accept length {seen.accept_length:.2f}{rate}"]
+    if seen.verified_share < _NEARLY_ALL:
+        parts.append(f"drafts in {percent(seen.verified_share)} of steps")
+    if needed is not None:
+        parts.append(f"break-even {needed:.2f}")
     if overall is not None:
         parts.append(f"{gain(overall)} against the same without")
-    reason = _reason(totals, break_even, overall)
-    return f"Speculation ({way}) on {workload}: {', '.join(parts)}{reason}."
+    return f"Speculation ({way}) on {workload}: {', '.join(parts)}{_reason(seen, needed, overall)}."
 
 
-def _reason(totals: DraftTotals, break_even: float | None, overall: float | None) -> str:
-    if break_even is None or overall is None or totals.most_possible is None:
+def _reason(seen: Speculation, needed: float | None, overall: float | None) -> str:
+    if needed is None or overall is None:
         return ""
-    if overall >= 1:
-        return "; it pays" if overall > 1 else ""
-    if totals.most_possible < break_even:
-        return (
-            f"; verification is too dear: even with every draft accepted the length would be {totals.most_possible:.2f}"
-        )
-    if (totals.acceptance_rate or 0.0) < _POOR_RATE:
-        return "; the drafts are too poor for what a verify step costs"
-    return "; a verify step costs more than the accepted drafts save"
+    if overall > 1:
+        return "; it pays"
+    if seen.most_possible is not None and seen.most_possible < needed:
+        return f"; verification is too dear: with every draft accepted the length would be {seen.most_possible:.2f}"
+    if seen.acceptance_rate is not None and seen.acceptance_rate < _POOR_RATE:
+        return "; the drafts are too poor for what a verification step costs"
+    return "; a verification step costs more than the accepted drafts save"
 
 
-def _advice(levels: list[_Level], totals: DraftTotals, break_even: float | None, overall: float | None) -> str:
-    if totals.drafted == 0:
+def _advice(levels: list[_Level], seen: Speculation, needed: float | None, overall: float | None) -> str:
+    if not seen.drafting:
         return "Leave it out for this workload, or use a drafter that finds drafts in such text."
     paying = [level.concurrency for level in levels if level.ratio and level.ratio > 1 and level.concurrency]
     losing = [level.concurrency for level in levels if level.ratio and level.ratio <= 1 and level.concurrency]
@@ -182,6 +187,6 @@ def _advice(levels: list[_Level], totals: DraftTotals, break_even: float | None,
         return "Add a candidate that differs in speculation alone, to know what it brings."
     if overall > 1:
         return "Keep it for this kind of text."
-    if totals.most_possible is not None and break_even is not None and totals.most_possible < break_even:
-        return "Leave it out for this workload, or shorten the draft so that a verify step costs less."
+    if seen.most_possible is not None and needed is not None and seen.most_possible < needed:
+        return "Leave it out for this workload, or shorten the draft so that a verification step costs less."
     return "Leave it out for this workload, or use a better drafter."

@@ -9,7 +9,7 @@ from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
 from shakedown.judge.findings._option_pairs import Meaning, equal_options
 from shakedown.judge.settings import SPECULATION_ARG, difference
-from shakedown.judge.speculation import draft_totals
+from shakedown.judge.speculation import observe
 from shakedown.judge.view import Judged
 
 KIND = FindingKind.SUSPICIOUS_NULL
@@ -42,18 +42,15 @@ def find(judged: Judged) -> Iterator[Finding]:
 
 def _answer(judged: Judged, a: Candidate, b: Candidate) -> tuple[str, dict[str, float | None]]:
     """What the draft counters say of it, where the change is one of speculation."""
-    totals = {candidate.label: draft_totals(judged.points(candidate.id)) for candidate in (a, b)}
-    drafted = {label: total.drafted if total else None for label, total in totals.items()}
+    seen = {candidate.label: observe(judged.points(candidate.id)) for candidate in (a, b)}
+    drafted = {label: one.drafted if one else None for label, one in seen.items()}
     if not any(SPECULATION_ARG.match(name) for name in difference(a, b)):
         return "Nothing measured here shows that the setting took effect.", drafted
-    if any(value is None for value in drafted.values()):
-        return "The server has no draft counters to tell whether both or neither speculated.", drafted
-    drafting = [label for label, value in drafted.items() if value]
+    drafting = [label for label, one in seen.items() if one is not None and one.drafting]
     if len(drafting) == 2:
-        return "The counters show drafts in both: both speculated.", drafted
+        return "Drafts were counted in both: both speculated.", drafted
+    if None in seen.values():
+        return "The server does not count drafts, so whether both or neither speculated is open.", drafted
     if not drafting:
-        return "The counters show no drafts in either: neither speculated.", drafted
-    return (
-        f"The counters show drafts in {drafting[0]} only: its drafts paid for their verification and no more.",
-        drafted,
-    )
+        return "No drafts were counted in either: neither speculated.", drafted
+    return f"Drafts were counted in {drafting[0]} only: they paid for their verification and no more.", drafted

@@ -20,7 +20,7 @@ def find(judged: Judged) -> Iterator[Finding]:
         lowest = f", down to {min(clocks)} MHz" if clocks else ""
         yield Finding(
             kind=KIND,
-            summary=f"GPUs were throttled under {judged.label(candidate_id)} at {listed(places(points))}{lowest}: "
+            summary=f"GPUs were throttled under {judged.label(candidate_id)} in {listed(places(points))}{lowest}: "
             "these figures depend on cooling and power limits.",
             evidence={
                 "points": places(points),

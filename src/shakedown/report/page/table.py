@@ -31,11 +31,11 @@ class Head:
 HEADS = (
     Head("Candidate"),
     Head("Verdict"),
-    Head("Ratio to reference", "descending"),
+    Head("Ratio", "descending"),
     Head("tok/s", "descending", number=True),
     Head("TTFT p50", number=True),
     Head("TPOT p50", number=True),
-    Head("KL, nats", number=True),
+    Head("KL", number=True),
     Head("Boot", number=True),
     Head("Launches", number=True),
 )
@@ -178,6 +178,6 @@ def _forest(candidate: CandidateResult, result: CampaignResult, x: Scale) -> Mar
     if candidate.objective_interval is not None:
         low, high = candidate.objective_interval
         parts.append(line(x(low), middle, x(high), middle, "whisker"))
-    parts.append(tag("circle", cx=x(candidate.objective), cy=middle, r=4))
+    parts.append(tag("circle", cx=x(candidate.objective), cy=middle, r=3))
     view = f"0 0 {FOREST_WIDTH:g} {FOREST_HEIGHT:g}"
     return tag("svg", *parts, class_=f"forest {role(candidate)}", viewBox=view, aria_hidden="true")

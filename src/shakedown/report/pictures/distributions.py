@@ -9,7 +9,19 @@ from markupsafe import Markup
 from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import latency
-from shakedown.report.pictures.draw import RIGHT, WIDTH, Panel, Picture, group, line, svg, tag, text, tick_latency
+from shakedown.report.pictures.draw import (
+    RIGHT,
+    WIDTH,
+    Panel,
+    Picture,
+    group,
+    line,
+    shorten,
+    svg,
+    tag,
+    text,
+    tick_latency,
+)
 from shakedown.report.pictures.scale import Scale, spread
 from shakedown.report.tables import ranked, workloads
 
@@ -85,11 +97,6 @@ def _row(candidate: CandidateResult, d: Distribution, x: Scale, y: float) -> Mar
         line(x(d.p99), y - 5, x(d.p99), y + 5, "whisker"),
         tag("circle", cx=x(d.p50), cy=y, r=4),
     )
-
-
-def shorten(label: str, most: int) -> str:
-    """Cut a label to ``most`` characters, with an ellipsis where something was cut."""
-    return label if len(label) <= most else label[: most - 1] + "…"
 
 
 PICTURE = Picture(

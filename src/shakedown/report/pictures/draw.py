@@ -154,3 +154,8 @@ def tick_latency(seconds: float) -> str:
     if seconds < 1e-3:
         return f"{seconds * 1e6:.6g} µs"
     return f"{seconds * 1e3:.6g} ms" if seconds < 1 else f"{seconds:,.6g} s"
+
+
+def shorten(label: str, most: int) -> str:
+    """Cut a label to ``most`` characters, with an ellipsis where something was cut."""
+    return label if len(label) <= most else label[: most - 1] + "…"

@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import change, number
-from shakedown.report.pictures.distributions import shorten
-from shakedown.report.pictures.draw import RIGHT, Panel, Picture, group, line, svg, tag, text
+from shakedown.report.pictures.draw import RIGHT, Panel, Picture, group, line, shorten, svg, tag, text
 from shakedown.report.pictures.scale import Scale
 from shakedown.report.tables import Level, levels
 

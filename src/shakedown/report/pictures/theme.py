@@ -10,9 +10,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from markupsafe import Markup
-
-from shakedown.report.pictures.draw import Panel
+from shakedown.report.pictures.draw import Panel, text
 
 LIGHT = {
     "paper": "#ffffff",
@@ -82,33 +80,14 @@ def _declare(palette: dict[str, str]) -> str:
 def standalone(panel: Panel) -> str:
     """A panel as an SVG file of its own: light colours, its title drawn in, no style sheet needed.
 
-    Renderers outside browsers know no CSS variables, so each role's colour is written where it is used.
+    Renderers outside browsers know no CSS variables, so colours are written where they are used.
     """
     head, _, body = str(panel.svg).partition(">")
     box = re.search(r'viewBox="0 0 (\S+) (\S+)"', head)
     assert box is not None
-    width, height = float(box.group(1)), float(box.group(2))
-    head = head.replace(box.group(0), f'viewBox="-12 -34 {width + 24:g} {height + 46:g}"')
-    title = Markup('<text x="0" y="-14" class="name">{}</text>').format(panel.title)
-    paper = f'<rect x="-12" y="-34" width="{width + 24:g}" height="{height + 46:g}" fill="{LIGHT["paper"]}"/>'
-    return f"{head}><style>{_plain_style()}</style>{paper}{title}{body}"
-
-
-@cache
-def _plain_style() -> str:
-    roles = ("slower", "best", "equal", "open", "failed", "inaccurate", "pruned")
-    rules = []
-    for rule in re.findall(r"[^{}]+\{[^{}]*\}", template("picture.css")):
-        if "var(--c)" in rule:
-            selectors, declarations = rule.split("{", 1)
-            for role in roles:
-                narrowed = ", ".join(
-                    selector.strip().replace(".series", f".series.{role}", 1)
-                    if ".series" in selector
-                    else f".series.{role} {selector.strip()}"
-                    for selector in selectors.split(",")
-                )
-                rules.append(f"{narrowed} {{{declarations}".replace("var(--c)", LIGHT[role]))
-        elif "--c:" not in rule:
-            rules.append(rule.strip())
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: LIGHT[found.group(1)], "\n".join(rules))
+    width, height = float(box.group(1)) + 24, float(box.group(2)) + 46
+    head = head.replace(box.group(0), f'viewBox="-12 -34 {width:g} {height:g}"')
+    title = text(0, -14, panel.title, "name")
+    paper = f'<rect x="-12" y="-34" width="{width:g}" height="{height:g}" fill="{LIGHT["paper"]}"/>'
+    style = re.sub(r"var\(--([\w-]+)\)", lambda found: LIGHT[found.group(1)], template("picture.css"))
+    return f"{head}><style>{style}</style>{paper}{title}{body}"

@@ -20,6 +20,7 @@ from shakedown.report.pictures.draw import (
     mark,
     paint_order,
     path,
+    shorten,
     svg,
     text,
     tick_latency,
@@ -27,6 +28,9 @@ from shakedown.report.pictures.draw import (
 )
 from shakedown.report.pictures.scale import linear, spread
 from shakedown.report.tables import Level, levels, workloads
+
+MOST_CHARACTERS = 32
+"""Of a label in the picture; the table has it whole."""
 
 
 def draw(result: CampaignResult) -> list[Panel]:
@@ -69,9 +73,8 @@ def _series(candidate: CandidateResult, points: list[tuple[Level, float, float]]
     if winner or candidate.id == result.campaign.reference:
         _, px, py = points[-1]
         near_edge = px > WIDTH * 0.6
-        parts.append(
-            text(px + (-8 if near_edge else 8), py - 8, candidate.label, "name", "end" if near_edge else "start")
-        )
+        name = shorten(candidate.label, MOST_CHARACTERS)
+        parts.append(text(px + (-8 if near_edge else 8), py - 8, name, "name", "end" if near_edge else "start"))
     return group(
         candidate, *parts, class_="series reference" if candidate.id == result.campaign.reference else "series"
     )

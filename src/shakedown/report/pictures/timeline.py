@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from shakedown.domain.result import CampaignResult, CandidateResult, TrialResult
 from shakedown.domain.units import duration
-from shakedown.report.pictures.distributions import shorten
-from shakedown.report.pictures.draw import RIGHT, Panel, Picture, group, line, path, svg, tag, text
+from shakedown.report.pictures.draw import RIGHT, Panel, Picture, group, line, path, shorten, svg, tag, text
 from shakedown.report.pictures.scale import Scale
 
 HEAD, FOOT, NAMES, WIDE = 10.0, 40.0, 250.0, 1140.0

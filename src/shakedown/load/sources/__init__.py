@@ -1,0 +1,1 @@
+"""One way to make prompts a file; each has a top-level ``SOURCE``."""
