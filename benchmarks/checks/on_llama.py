@@ -22,7 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from shakedown.checks.base import Context
+from shakedown.checks.ladder.drift_from_reference import CHECK as DRIFT
+from shakedown.checks.reference import read_reference, write_reference
 from shakedown.checks.runner import run_checks
+from shakedown.checks.server import Server as Asked
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate, EngineRef, ModelRef
 from shakedown.domain.check import CheckReport, CheckResult
@@ -94,8 +98,16 @@ def seconds(report: CheckReport) -> float:
     return sum(result.seconds for result in report.checks)
 
 
-def drift_of(report: CheckReport) -> CheckResult:
-    return next(result for result in report.checks if result.name == "drift_from_reference")
+def drift(target: Target, level: GateLevel, file: Path, *, write: bool = False) -> dict[str, object]:
+    """Run the check against the reference alone; return its evidence."""
+    gates = Gates(level=level, context_tokens=CONTEXT_TOKENS)
+    with Asked(target) as server:
+        context = Context(server, ENGINE, gates, None if write else read_reference(file, "demo"), {} if write else None)
+        outcome = DRIFT.run(context)
+    print(f"{level.value}: {outcome.summary}", file=sys.stderr, flush=True)
+    if write:
+        write_reference(file, model="demo", level=level, context_tokens=CONTEXT_TOKENS, parts=context.draft or {})
+    return dict(outcome.evidence)
 
 
 def order(folder: Path, threads: int) -> list[str]:
@@ -106,10 +118,10 @@ def order(folder: Path, threads: int) -> list[str]:
     for level in (GateLevel.QUICK, GateLevel.STANDARD):
         file = folder / f"{level.value}.json"
         with served(folder, threads) as target:
-            check(target, level, file, write=True)
+            drift(target, level, file, write=True)
         for cache in CACHES:
             with served(folder, threads, **{"cache-type-k": cache, "cache-type-v": cache}) as target:
-                told = drift_of(check(target, level, file)).evidence
+                told = drift(target, level, file)
             low, high = told["interval"]
             lines.append(
                 f"| {cache} | {level.value} | {told['mean_kl']:.5f} | {low:.5f} to {high:.5f} | "

@@ -144,15 +144,16 @@ def _continue(server: Server, dialect: LogprobDialect, prompt: Sequence[int], to
 def next_token(
     server: Server, dialect: LogprobDialect, ids: Sequence[int], top: int, *, fresh: bool = False
 ) -> TokenLogprobs:
-    """Ask what follows ``ids``; ``fresh`` asks for a prefill of all of them, past the prefix cache.
+    """Ask what follows ``ids``; ``fresh`` has all of them computed anew, where the engine has a switch for that.
 
     Raises:
         ClientError: if the server refuses, or its answer holds no log-probabilities.
     """
     probe = dialect.next_token_request(ids, top, server.target.model)
-    if fresh:
-        # llama.cpp's word for it, which others ignore; those have a request that flushes the cache.
-        probe = Probe(probe.method, probe.path, {**(probe.body or {}), "cache_prompt": False})
+    if probe.body is not None and "cache_prompt" in probe.body:
+        # llama.cpp's own switch. Ascending probes from the cache cost a few tokens each, not the whole prefix; that the
+        # last bits then depend on how the prefix was batched is in the f16 row of docs/gates.md, and harmless.
+        probe = Probe(probe.method, probe.path, {**probe.body, "cache_prompt": not fresh})
     answer = server.probe(probe)
     try:
         return dialect.parse_next_token(answer)
