@@ -94,3 +94,13 @@ def test_what_the_engine_itself_rejects_is_pruned_in_its_own_words() -> None:
     assert plan.pruned[0].rule == "engine-rejects"
     assert plan.pruned[0].reason == "ValueError: no such thing"
     assert baseline.id not in {candidate.id for candidate in plan.candidates}
+
+
+def test_what_the_engine_resolves_is_expected_of_it() -> None:
+    baseline = make_plan(campaign(DEMO), PlainNames(), None, None, LLAMA).candidates[0]
+    answers = {
+        baseline.id: EngineAnswer(accepted=True, resolved={"page-size": 64}),
+        "gone": EngineAnswer(accepted=True),
+    }
+    plan = make_plan(campaign(DEMO), PlainNames(), None, None, LLAMA, answers=answers)
+    assert plan.expected == {baseline.id: {"page-size": 64}}
