@@ -79,7 +79,7 @@ def _read(file: Path) -> CampaignResult:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "document"
-        raise UserError(f"{file}: not a result of schema shakedown/1: {place}: {first['msg']}") from error
+        raise UserError(f"{file}: no result of schema shakedown/1: {place}: {first['msg']}") from error
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror}") from error
 

@@ -114,6 +114,20 @@ class DecisionRule(Value):
     launch_variance_measured: bool
 
 
+class CeilingResult(Value):
+    """The most that a candidate can do at a load level by the plan's roofline, for the picture of scaling."""
+
+    output_tokens_per_s: float = Field(gt=0)
+    candidate_id: str | None = None
+    """None: it holds for all candidates."""
+    workload: str | None = None
+    """None: it holds for all workloads."""
+    concurrency: int | None = None
+    """None: it holds at every level."""
+    explanation: str = ""
+    """What it was computed from, in words with numbers."""
+
+
 class CampaignInfo(Value):
     """The campaign itself."""
 
@@ -145,3 +159,4 @@ class CampaignResult(Value):
     winner: Winner | None = None
     findings: tuple[Finding, ...] = ()
     trials: tuple[TrialResult, ...] = ()
+    ceilings: tuple[CeilingResult, ...] = ()

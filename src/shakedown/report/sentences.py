@@ -132,7 +132,7 @@ def why(candidate: CandidateResult, result: CampaignResult) -> str:
     if candidate.standing is None:
         return f"{VERDICTS[candidate.verdict]}: {candidate.reason}" if candidate.reason else VERDICTS[candidate.verdict]
     if candidate.standing.status is Standing.BEST:
-        return result.winner.why if result.winner and result.winner.id == candidate.id else "the best"
+        return "the best"
     margin = percent(result.campaign.decision.margin)
     against = ratio(candidate.standing.ratio, candidate.standing.interval)
     if candidate.standing.status is Standing.SLOWER:

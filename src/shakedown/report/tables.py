@@ -9,6 +9,7 @@ from statistics import fmean
 from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import latency, number
+from shakedown.domain.words import Verdict
 
 SWEEP_HEADERS = ("C", "Agg tok/s", "Per-req tok/s", "Tokens", "Wall(s)", "Ok", "TTFT p50", "TPOT p50")
 """The columns people already post to each other, with latency beside them."""
@@ -128,8 +129,15 @@ def workloads(result: CampaignResult) -> list[str]:
 
 
 def ranked(result: CampaignResult) -> list[CandidateResult]:
-    """Candidates as a reader wants them: qualified by objective, best first, then the others in their order."""
-    return sorted(result.candidates, key=lambda candidate: (candidate.objective is None, -(candidate.objective or 0.0)))
+    """Candidates as a reader wants them: by objective, best first; the others in their order; what was not run last."""
+    return sorted(
+        result.candidates,
+        key=lambda candidate: (
+            candidate.verdict is Verdict.NOT_RUN,
+            candidate.objective is None,
+            -(candidate.objective or 0.0),
+        ),
+    )
 
 
 def mean_kl(candidate: CandidateResult) -> float | None:

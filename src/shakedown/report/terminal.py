@@ -32,6 +32,7 @@ def render(result: CampaignResult, console: Console) -> None:
     _losers(result, console)
     _findings(result.findings, console)
     _winner(result, console)
+    console.print()
     _line(console, sentences.decision(result), "dim")
     folder = result.campaign.folder
     _line(console, f"Pictures and evidence: {folder}/report.html · again: shakedown report {folder}", "dim")
@@ -90,7 +91,8 @@ def _verdict(result: CampaignResult, console: Console) -> None:
 
 
 def _losers(result: CampaignResult, console: Console) -> None:
-    others = [candidate for candidate in ranked(result) if not _is_winner(candidate, result)]
+    judged = [candidate for candidate in ranked(result) if candidate.verdict is not Verdict.NOT_RUN]
+    others = [candidate for candidate in judged if not _is_winner(candidate, result)]
     if not others:
         return
     _heading(console, "Why the others lost" if result.winner else "What became of each")
@@ -139,7 +141,6 @@ def _winner(result: CampaignResult, console: Console) -> None:
     _heading(console, "Start it")
     # Unwrapped and without a box, so that it can be copied whole.
     console.print(Text(printable(result.winner.command)), soft_wrap=True)
-    console.print()
 
 
 def _verdict_cell(candidate: CandidateResult) -> str:
