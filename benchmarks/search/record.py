@@ -39,7 +39,7 @@ Choice = tuple[str, ...]
 
 def serve(model: str, choice: dict[str, str]) -> None:
     """Run one server in this process until standard input closes; print its address when it is ready."""
-    import xllamacpp as xl  # noqa: PLC0415 - only the server's process needs it
+    import xllamacpp as xl
 
     params = xl.CommonParams()
     params.model.path = model

@@ -43,7 +43,7 @@ class Tpe:
 def _optuna() -> ModuleType:
     """Import Optuna when it is needed: it takes a second, and most campaigns do without."""
     try:
-        import optuna  # noqa: PLC0415 - an extra, and slow to import
+        import optuna
     except ImportError as error:
         raise UserError(
             "strategy = 'tpe' needs Optuna, which is not installed; "
