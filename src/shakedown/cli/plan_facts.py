@@ -15,7 +15,7 @@ from shakedown.domain.errors import EngineNotFoundError
 from shakedown.domain.facts import EngineFacts, FactNote, MachineFacts, ModelFacts
 from shakedown.domain.spec import CampaignSpec
 from shakedown.engines.registry import engine_for
-from shakedown.inspect.ask import ask_engine
+from shakedown.inspect.ask import ask_engine, can_be_asked
 from shakedown.inspect.assets import demo_model
 from shakedown.inspect.checkpoint import inspect_model
 from shakedown.inspect.engine import inspect_engine
@@ -57,7 +57,7 @@ def foresee(spec: CampaignSpec, *, engine_version: str | None, progress: Callabl
     builds = tuple(_engine(reference, None, None) for reference in _builds(spec))
     adapter = engine_for(spec.engine.kind)
     plan = make_plan(spec, adapter, model, machine, engine, builds=builds)
-    if not elsewhere and engine.flags is not None and engine.python is not None:
+    if not elsewhere and engine.flags is not None and can_be_asked(engine.ref):
         progress(f"asking {engine.kind} what it makes of {len(plan.candidates)} candidates")
         answers = ask_engine(engine.ref, plan.candidates)
         plan = make_plan(spec, adapter, model, machine, engine, builds=builds, answers=answers)

@@ -63,7 +63,7 @@ def _pruned(plan: Plan) -> Iterator[str]:
 def _warnings(plan: Plan) -> Iterator[str]:
     if not plan.warnings:
         return
-    yield f"{len(plan.warnings)} warnings"
+    yield "To know before launching"
     for warning in plan.warnings:
         whom = _whom(warning.candidates, len(plan.candidates))
         yield f"  {warning.title} ({whom})\n    {warning.reason}\n    rule: {warning.rule}"
@@ -77,7 +77,7 @@ def _whom(candidates: Sequence[str], total: int) -> str:
 
 def _capacity(plan: Plan) -> Iterator[str]:
     if plan.capacity:
-        yield "What fits, per GPU"
+        yield "What fits, on each GPU" if plan.capacity[0].gpus else "What fits"
     for held in plan.capacity:
         yield "\n".join(_held(held, len(plan.candidates)))
 
@@ -139,4 +139,5 @@ def _time(plan: Plan) -> Iterator[str]:
         line += f"; at least {duration(least.seconds)}"
     if least.gpu_hours:
         line += f", {least.gpu_hours:.1f} GPU hours"
-    yield line + "".join(f"\n  assumed: {assumption}" for assumption in least.assumptions)
+    assumptions = least.assumptions if least.seconds is not None else ()
+    yield line + "".join(f"\n  assumed: {assumption}" for assumption in assumptions)

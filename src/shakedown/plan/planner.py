@@ -59,6 +59,7 @@ def make_plan(
         capacity=tuple(prospects.capacity),
         ceiling=tuple(prospects.ceiling),
         at_least=duration_of(spec, prospects, len(work.runnable)),
+        expected={name: answer.resolved for name, answer in work.answers.items() if name in work.runnable},
     )
 
 
