@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from shakedown.report.terminal import render
 def command(
     folder: Annotated[Path, typer.Argument(help="Results folder of a campaign, or its result.json.", metavar="DIR")],
     format_: Annotated[
-        str | None, typer.Option("--format", help="html, md, json or csv; without it, tables in the terminal.")
+        str | None, typer.Option("--format", help="html, md, json, csv or parquet; without it, tables in the terminal.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -42,9 +43,11 @@ def command(
     target = out
     if target is None and form.name == "html":
         target = (folder if folder.is_dir() else folder.parent) / "report.html"
+    if target is None and form.name == "parquet" and sys.stdout.isatty():
+        raise UserError("--format parquet is not for a terminal: give a file with --out")
     document = form.make(result, target is not None)
     if target is None:
-        typer.echo(document.text, nl=False)
+        sys.stdout.buffer.write(document.content)
     else:
         _write(document, target)
         typer.echo(f"wrote {target}", err=True)
@@ -99,7 +102,7 @@ def _format_of(out: Path) -> str:
 def _write(document: Document, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(document.text, encoding="utf-8")
+        target.write_bytes(document.content)
         for name, content in document.pictures.items():
             (target.parent / name).write_bytes(content)
     except OSError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from shakedown.domain.check import CheckResult
-from shakedown.domain.events import CheckFinished, Event, LaunchStarted, PointFinished, ServerReady
+from collections import Counter
+
+from shakedown.domain.events import CheckFinished, Event, LaunchStarted, PointFinished, PointStarted, ServerReady
 from shakedown.domain.metric import PointSummary
 from shakedown.domain.progress import (
     CampaignEnded,
@@ -67,26 +68,32 @@ def _ended(update: CampaignEnded, state: CampaignState) -> str:
 
 
 def _event(event: Event, trial: RunningTrial | None) -> str | None:
-    if trial is None:
-        return None
-    head = f"[{trial.index}/{trial.of}] {trial.label}"
+    said = None if trial is None else _event_words(event, trial)
+    return None if trial is None or said is None else f"[{trial.index}/{trial.of}] {trial.label}: {said}"
+
+
+def _event_words(event: Event, trial: RunningTrial) -> str | None:
     match event:
         case LaunchStarted():
-            return f"{head}: process {event.pid} on port {event.port}, log {event.log_file}"
+            return f"process {event.pid} on port {event.port}, log {event.log_file}"
         case ServerReady():
-            return f"{head}: ready after {duration(event.boot_s)}"
-        case CheckFinished():
-            return f"{head}: {check_words(event.check)}"
+            return f"ready after {duration(event.boot_s)}"
+        case CheckFinished() if event.check.verdict is CheckVerdict.FAIL:
+            return f"{event.check.name} failed: {event.check.summary}"
+        case PointStarted() if trial.checks and not trial.points:
+            return gates_words(trial)
         case PointFinished():
-            return f"{head}: {point_words(event.point)}"
+            return point_words(event.point)
         case _:
             return None
 
 
-def check_words(check: CheckResult) -> str:
-    """A gate in a few words; why, where it did not pass."""
-    why = "" if check.verdict is CheckVerdict.PASS else f": {check.summary}"
-    return f"{check.name} {check.verdict.value}{why}"
+def gates_words(trial: RunningTrial) -> str:
+    """How the gates went: counted, for there are many."""
+    counts = Counter(check.verdict for check in trial.checks)
+    words = {CheckVerdict.PASS: "passed", CheckVerdict.FAIL: "failed", CheckVerdict.SKIPPED: "skipped"}
+    told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
+    return f"gates: {told}"
 
 
 def point_words(point: PointSummary) -> str:

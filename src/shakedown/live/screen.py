@@ -10,7 +10,7 @@ from rich.text import Text
 from shakedown.domain.progress import CandidateJudged
 from shakedown.domain.units import duration, printable, tokens_per_second
 from shakedown.domain.words import CheckVerdict, Stage, Verdict
-from shakedown.live.lines import point_words
+from shakedown.live.lines import gates_words, point_words
 from shakedown.live.state import CampaignState, RunningTrial
 
 STAGES = {
@@ -79,12 +79,13 @@ def _trial(trial: RunningTrial, now: float) -> list[RenderableType]:
 
 
 def _checks(trial: RunningTrial) -> Text:
-    text = Text("  gates  ", "dim")
-    for index, check in enumerate(trial.checks):
-        colour = {CheckVerdict.PASS: "green", CheckVerdict.FAIL: "red"}.get(check.verdict, "dim")
-        text.append(" · " if index else "", "not dim")
-        text.append(f"{printable(check.name)} ", "not dim")
-        text.append(check.verdict.value, f"not dim {colour}" if colour != "dim" else "dim")
+    """Counted, the failed ones by name, and the latest while they run."""
+    text = _labelled("gates", gates_words(trial).removeprefix("gates: "))
+    failed = [check.name for check in trial.checks if check.verdict is CheckVerdict.FAIL]
+    if failed:
+        text.append(f" · {printable(', '.join(failed))}", "not dim red")
+    if trial.stage is Stage.CHECK:
+        text.append(f" · last {printable(trial.checks[-1].name)}", "dim")
     return text
 
 

@@ -14,10 +14,15 @@ from shakedown.domain.result import CampaignResult
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A finished report: its text, and the pictures it refers to by relative name."""
+    """A finished report: its bytes, and the pictures it refers to by relative name."""
 
-    text: str
+    content: bytes
     pictures: Mapping[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str, pictures: Mapping[str, bytes] | None = None) -> Document:
+        """A document of text, in UTF-8."""
+        return cls(text.encode(), pictures or {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,77 +1,22 @@
-"""The result as CSV: one row a load point and repeat; a candidate that was never loaded has one row without figures."""
+"""The result as CSV; an empty cell is a value that was not measured."""
 
 from __future__ import annotations
 
 import csv
 import io
 
-from shakedown.domain.metric import Distribution, PointSummary
-from shakedown.domain.result import CampaignResult, CandidateResult
+from shakedown.domain.result import CampaignResult
 from shakedown.report.base import Document, Format
-
-CANDIDATE_COLUMNS = (
-    "id",
-    "label",
-    "verdict",
-    "reason",
-    "standing",
-    "objective",
-    "objective_low",
-    "objective_high",
-    "boot_s",
-)
-POINT_COLUMNS = (
-    "workload",
-    "concurrency",
-    "request_rate",
-    "repeat",
-    "requests",
-    "ok",
-    "duration_s",
-    "output_tokens",
-    "output_tokens_per_s",
-    "per_request_tokens_per_s",
-    "requests_per_s",
-    "goodput_requests_per_s",
-    "accept_length",
-    "draft_acceptance_rate",
-)
-DISTRIBUTIONS = ("ttft_s", "itl_s", "tpot_s", "e2el_s")
-STATISTICS = ("mean", "p50", "p90", "p99", "max")
-COLUMNS = (
-    *CANDIDATE_COLUMNS,
-    *POINT_COLUMNS,
-    *(f"{metric}_{statistic}" for metric in DISTRIBUTIONS for statistic in STATISTICS),
-)
+from shakedown.report.flat import COLUMNS, rows
 
 
 def dump(result: CampaignResult) -> str:
-    """Return the table with its header; an empty cell is a value that was not measured."""
+    """Return the table with its header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for candidate in result.candidates:
-        head = _candidate(candidate)
-        for point in candidate.points:
-            writer.writerow([*head, *_point(point)])
-        if not candidate.points:
-            writer.writerow([*head, *[None] * (len(COLUMNS) - len(head))])
+    writer.writerows(rows(result))
     return text.getvalue()
 
 
-def _candidate(candidate: CandidateResult) -> list[object]:
-    low, high = candidate.objective_interval or (None, None)
-    standing = None if candidate.standing is None else candidate.standing.status.value
-    head = (candidate.id, candidate.label, candidate.verdict.value, candidate.reason)
-    return [*head, standing, candidate.objective, low, high, candidate.boot_s]
-
-
-def _point(point: PointSummary) -> list[object]:
-    values: list[object] = [getattr(point, column) for column in POINT_COLUMNS]
-    for metric in DISTRIBUTIONS:
-        distribution: Distribution | None = getattr(point, metric)
-        values += [None if distribution is None else getattr(distribution, statistic) for statistic in STATISTICS]
-    return values
-
-
-FORMAT = Format(name="csv", suffix=".csv", make=lambda result, _: Document(dump(result)))
+FORMAT = Format(name="csv", suffix=".csv", make=lambda result, _: Document.of(dump(result)))

@@ -220,4 +220,4 @@ def _again(result: CampaignResult) -> list[Pair]:
     ]
 
 
-FORMAT = Format(name="html", suffix=".html", make=lambda result, _: Document(render(result)))
+FORMAT = Format(name="html", suffix=".html", make=lambda result, _: Document.of(render(result)))

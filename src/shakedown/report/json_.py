@@ -11,4 +11,4 @@ def dump(result: CampaignResult) -> str:
     return result.model_dump_json(indent=2) + "\n"
 
 
-FORMAT = Format(name="json", suffix=".json", make=lambda result, _: Document(dump(result)))
+FORMAT = Format(name="json", suffix=".json", make=lambda result, _: Document.of(dump(result)))

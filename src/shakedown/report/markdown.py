@@ -114,7 +114,7 @@ def escape(text: str) -> str:
 
 def _make(result: CampaignResult, with_pictures: bool) -> Document:  # noqa: FBT001 - the signature of every format
     drawn = _pictures(result) if with_pictures else {}
-    return Document(render(result, {name.removesuffix(".png"): name for name in drawn}), drawn)
+    return Document.of(render(result, {name.removesuffix(".png"): name for name in drawn}), drawn)
 
 
 def _pictures(result: CampaignResult) -> dict[str, bytes]:

@@ -91,7 +91,7 @@ def test_folders_without_a_campaign_are_told(tmp_path: Path) -> None:
 
 
 def test_unknown_format_names_the_known_ones(folder: Path) -> None:
-    with pytest.raises(UserError, match="unknown; one of csv, html, json, md"):
+    with pytest.raises(UserError, match="unknown; one of csv, html, json, md, parquet"):
         call(REPORT, folder, "--format", "pdf")
 
 

@@ -5,8 +5,18 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.unit.live.updates import START, until_load, whole_campaign
 
-from shakedown.domain.progress import UPDATE, CampaignEnded, CampaignStarted, CampaignUpdate, CandidateJudged, TimeLeft
-from shakedown.domain.words import Verdict
+from shakedown.domain.check import CheckResult
+from shakedown.domain.events import CheckFinished
+from shakedown.domain.progress import (
+    UPDATE,
+    CampaignEnded,
+    CampaignStarted,
+    CampaignUpdate,
+    CandidateJudged,
+    TimeLeft,
+    TrialEvent,
+)
+from shakedown.domain.words import CheckVerdict, Verdict
 from shakedown.live.screen import screen
 from shakedown.live.state import CampaignState
 from shakedown.live.view import LiveView
@@ -34,7 +44,7 @@ def test_screen_shows_stage_phase_load_point_and_time_left() -> None:
     assert "baseline" in text
     assert "under load" in text
     assert "weights 0.40 s → ready 0.84 s" in text
-    assert "smoke pass" in text
+    assert "gates  1 passed" in text
     assert "prose at 4, repeat 2" in text
     assert "15/16" in text
     assert "150 tok/s" in text
@@ -85,7 +95,7 @@ def test_plain_lines_say_each_step_once_and_no_progress() -> None:
         "[1/2] baseline: launching",
         "[1/2] baseline: process 101 on port 45123, log trials/1/server.log",
         "[1/2] baseline: ready after 0.84 s",
-        "[1/2] baseline: smoke pass",
+        "[1/2] baseline: gates: 1 passed",
         "[1/2] baseline: prose at 4: 161 tok/s, TTFT 440 ms, TPOT 24.8 ms, 16/16 ok",
         "[1/2] baseline: prose at 4: 161 tok/s, TTFT 440 ms, TPOT 24.8 ms, 16/16 ok",
         "baseline: qualified: starts, answers, accurate",
@@ -94,6 +104,14 @@ def test_plain_lines_say_each_step_once_and_no_progress() -> None:
         "new candidate kv=kv-q8_0 + flash-attn=on from kv=kv-q8_0: flash-attn on",
         "demo: done, winner baseline",
     ]
+
+
+def test_a_failed_gate_is_told_by_name_at_once() -> None:
+    failed = CheckResult(name="token_runs", verdict=CheckVerdict.FAIL, summary="8 of 8 are '!!!!'", seconds=1.0)
+    event = CheckFinished(at=START + 5, check=failed)
+    updates = [*until_load()[:3], TrialEvent(at=START + 5, trial_id="t1", event=event)]
+    assert lines(updates)[-1] == "[1/2] baseline: token_runs failed: 8 of 8 are '!!!!'"
+    assert "1 failed · token_runs" in shown(updates)
 
 
 def test_plain_lines_stay_one_line_each_and_plain_whatever_the_labels_hold() -> None:

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.unit.report.sample_results import demo_result, hostile_result, large_result, point
 
-from shakedown.domain.result import CampaignResult
+from shakedown.domain.result import CampaignResult, CeilingResult
 from shakedown.report.pictures.registry import pictures
 from shakedown.report.pictures.scale import Scale, linear, logarithmic, spread
 from shakedown.report.pictures.speculation import gains
@@ -73,6 +73,17 @@ def test_every_measured_level_of_every_candidate_is_drawn() -> None:
             if group.get("data-c")
         }
         assert drawn == {candidate.id: 3 for candidate in result.candidates if candidate.points}
+
+
+def test_the_winners_ceiling_is_drawn_where_it_does_not_dwarf_what_was_measured() -> None:
+    result = demo_result()
+    picture = next(picture for picture in pictures() if picture.name == "scaling")
+    near = CeilingResult(output_tokens_per_s=300.0, candidate_id=result.winner.id, workload="prose")
+    far = CeilingResult(output_tokens_per_s=90_000.0, workload="random-tokens")
+    foreign = CeilingResult(output_tokens_per_s=310.0, candidate_id="another", workload="random-tokens")
+    prose, random_tokens = picture.draw(result.model_copy(update={"ceilings": (near, far, foreign)}))
+    assert "ceiling of the winner, 300 tok/s at 4" in prose.svg
+    assert "ceiling" not in random_tokens.svg
 
 
 def test_one_concurrency_makes_no_scaling_picture() -> None:

@@ -178,6 +178,6 @@ def _forest(candidate: CandidateResult, result: CampaignResult, x: Scale) -> Mar
     if candidate.objective_interval is not None:
         low, high = candidate.objective_interval
         parts.append(line(x(low), middle, x(high), middle, "whisker"))
-    parts.append(tag("circle", cx=x(candidate.objective), cy=middle, r=3))
+    parts.append(line(x(candidate.objective), middle - 6, x(candidate.objective), middle + 6, "point"))
     view = f"0 0 {FOREST_WIDTH:g} {FOREST_HEIGHT:g}"
     return tag("svg", *parts, class_=f"forest {role(candidate)}", viewBox=view, aria_hidden="true")
