@@ -21,7 +21,7 @@ from shakedown.plan.strategies.standing import Estimate
 
 _LEVEL_VARIANCE = 1.0
 """Of the common level: wide, so that nothing is assumed of where the reference stands."""
-_SHARES = ((0.02, 0.001), (0.15, 0.01), (0.4, 0.05))
+_SHARES = ((0.02, 0.001), (0.15, 0.01), (0.4, 0.02))
 """Shares of interactions, and of what is an arm's own, in the variance of all arms that are tried; the data choose."""
 _NOT_TOLD_APART = 1.0
 """Fits whose log evidence differs by less are equally good; the one with most interactions is taken, to be cautious."""
