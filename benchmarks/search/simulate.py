@@ -12,7 +12,6 @@ from shakedown.domain.words import Verdict
 from shakedown.plan.strategies.base import Observation, SearchState, Strategy
 from shakedown.plan.strategies.standing import best_of, estimates
 
-MARGIN = 0.01
 _EVERY_LAUNCH = 60
 _STRIDE = 10
 """Up to that many launches the choice is looked at after each, later after every tenth: it changes little."""
@@ -74,7 +73,7 @@ class Campaign:
             reference=self.landscape.reference,
             observations=self._observations,
             order=tuple(self.order),
-            margin=MARGIN,
+            margin=self.landscape.tolerance,
             launches=self.landscape.launches,
             seed=self.seed,
             interacting=self.landscape.interacting,

@@ -7,8 +7,8 @@ From the reference, five stages. None keeps a state: ``ask`` finds out where the
 2. *One at a time.* Every option beside the incumbent, changed alone, the most promising first. This is what
    comparisons by dimension rest on. An option that fails alone is not launched again (``failures``).
 3. *Pairs.* Combinations of dimensions declared to act together, unless they are hopeless.
-4. *Undo and combine.* Whatever the surrogate still expects to gain from: often a change taken back, because what it was
-   compared with has changed since.
+4. *Undo and combine.* Whatever may still beat the incumbent by more than the margin: often a change taken back, because
+   what it was compared with has changed since.
 5. *Duel.* The few best again over fresh launches, A B B A (``course``).
 
 If the reference fails, the arm most likely to work is launched until one does.
@@ -29,8 +29,6 @@ from shakedown.plan.strategies.space import space_of
 from shakedown.plan.strategies.standing import ONE_SIDED_95, estimates
 from shakedown.plan.strategies.surrogate import believe
 
-_WORTH_A_LAUNCH = 0.02
-"""Expected gain, in margins, below which exploring ends."""
 _DUELLISTS = 4
 """At most so many arms are confirmed at a time: of many equal ones it does not matter which wins."""
 _RESCUES_PER_OPTION = 2
@@ -67,7 +65,7 @@ def _explore(state: SearchState) -> str | None:
     if row is None:
         row = stages.pair(view)
     if row is None:
-        row = stages.gain(view, enough=_WORTH_A_LAUNCH * state.margin)
+        row = stages.gain(view, margin=state.margin)
     return None if row is None else space.ids[row]
 
 

@@ -14,6 +14,9 @@ from shakedown.plan.strategies.surrogate import Belief
 _HOPELESS = 2.0
 """A combination of a pair that is so many standard deviations below the incumbent is not launched."""
 
+_WORTH_A_LAUNCH = 0.02
+"""Expected gain beyond the margin, in margins, for which an arm is launched."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -65,24 +68,26 @@ def pair(view: View) -> int | None:
     return int(np.argmax(np.where(eligible, reach, -np.inf))) if eligible.any() else None
 
 
-def gain(view: View, *, enough: float) -> int | None:
-    """Take the most promising arm of all, if its expected improvement (log ratio) is ``enough``."""
-    row = _most_promising(view, view.open)
-    return row if row is not None and _promise(view)[row] >= enough else None
+def gain(view: View, *, margin: float) -> int | None:
+    """Take the most promising arm of all, as long as some arm may beat the incumbent by more than the margin."""
+    hope = _improvement(view.belief, math.log1p(margin)) * view.works
+    worth = view.open & (hope >= _WORTH_A_LAUNCH * margin)
+    return _most_promising(view, worth)
 
 
 def _most_promising(view: View, eligible: BoolArray) -> int | None:
-    return int(np.argmax(np.where(eligible, _promise(view), -np.inf))) if eligible.any() else None
+    """Take the highest expected improvement over the incumbent, times the chance of working."""
+    promise = _improvement(view.belief, 0.0) * view.works
+    return int(np.argmax(np.where(eligible, promise, -np.inf))) if eligible.any() else None
 
 
-def _promise(view: View) -> FloatArray:
-    """Expected improvement over the incumbent (Jones, Schonlau and Welch 1998), times the chance of working."""
-    belief = view.belief
-    difference = belief.mean - belief.mean[belief.leader]
+def _improvement(belief: Belief, beyond: float) -> FloatArray:
+    """Expected improvement of the log ratio by more than ``beyond`` (Jones, Schonlau and Welch 1998)."""
+    difference = belief.mean - belief.mean[belief.leader] - beyond
     deviation = np.maximum(belief.deviation, 1e-12)
     standard = difference / deviation
     density = np.exp(-0.5 * standard**2) / math.sqrt(2 * math.pi)
-    return np.asarray((difference * ndtr(standard) + deviation * density) * view.works)
+    return np.asarray(difference * ndtr(standard) + deviation * density)
 
 
 def _brings_new_option(view: View) -> BoolArray:

@@ -9,7 +9,6 @@ with random effects (Box, Hunter and Hunter, Statistics for Experimenters, 2005)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -21,7 +20,7 @@ from shakedown.plan.strategies.standing import Estimate
 
 _LEVEL_VARIANCE = 1.0
 """Of the common level: wide, so that nothing is assumed of where the reference stands."""
-_SHARES = ((0.02, 0.001), (0.15, 0.01), (0.4, 0.05))
+_SHARES = ((0.02, 0.001), (0.15, 0.01), (0.4, 0.02))
 """Shares of interactions, and of what is an arm's own, in the variance of all arms that are tried; the data choose."""
 _NOT_TOLD_APART = 1.0
 """Fits whose log evidence differs by less are equally good; the one with most interactions is taken, to be cautious."""
@@ -35,6 +34,8 @@ _REACH = 0.3
 """How far that reaches, as a share of the scale."""
 _USUAL_SCALE = 0.15
 """Centre of the scale's log-normal prior (its deviation is 1): the first launches say little of it."""
+
+_Choice = tuple[tuple[float, float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,33 @@ def believe(space: Space, known: Mapping[str, Estimate]) -> Belief:
     rows = np.array([row for row, arm in enumerate(space.ids) if arm in known])
     means = np.array([known[space.ids[row]].mean for row in rows])
     errors = np.array([known[space.ids[row]].error for row in rows])
-    near = _Agreement(space, rows, rows)
-    far = _Agreement(space, rows, np.arange(len(space.ids)))
     centre = float(np.average(means, weights=errors**-2.0))
-    fits = [_Fit(near, share, scale, means - centre, errors) for share, scale in product(_SHARES, _SCALES)]
-    bar = max(one.evidence for one in fits) - _NOT_TOLD_APART
-    fit = max((one for one in fits if one.evidence >= bar), key=lambda one: (one.share, one.scale))
-    covariance = far.covariance(fit.share, fit.scale)
-    whitened = np.linalg.solve(fit.root, covariance)
-    mean = centre + covariance.T @ fit.weights
+    near = _Agreement(space, rows, rows)
+    root, choice = _fit(near, means - centre, errors)
+    far = _Agreement(space, rows, np.arange(len(space.ids))).covariance(*choice)
+    whitened = np.linalg.solve(root, far)
+    mean = centre + whitened.T @ np.linalg.solve(root, means - centre)
     place = int(np.argmax(mean[rows]))
-    own = far.variance(fit.scale) - (whitened**2).sum(axis=0)
-    leader = rows[place]
-    shared = covariance[place] - whitened.T @ whitened[:, leader]
-    deviation = np.sqrt(np.maximum(own + own[leader] - 2 * shared, 0.0))
-    return Belief(leader=int(leader), mean=mean, deviation=deviation)
+    leader = int(rows[place])
+    variance = near.covariance(*choice)[0, 0] - (whitened**2).sum(axis=0)
+    shared = far[place] - whitened.T @ whitened[:, leader]
+    deviation = np.sqrt(np.maximum(variance + variance[leader] - 2 * shared, 0.0))
+    return Belief(leader=leader, mean=mean, deviation=deviation)
+
+
+def _fit(near: _Agreement, targets: FloatArray, errors: FloatArray) -> tuple[FloatArray, _Choice]:
+    """Choose shares and scale by the evidence of the launches; return the Cholesky root of their covariance with it.
+
+    The evidence is the log marginal likelihood (Rasmussen and Williams, equation 2.30) and the log prior of the scale.
+    """
+    choices = list(product(_SHARES, _SCALES))
+    roots = np.linalg.cholesky(np.stack([near.covariance(*choice) for choice in choices]) + np.diag(errors**2))
+    halves = np.linalg.solve(roots, np.broadcast_to(targets[:, None], (len(choices), len(targets), 1)))[:, :, 0]
+    fits = -0.5 * (halves**2).sum(axis=1) - np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    evidence = fits - 0.5 * np.log([scale / _USUAL_SCALE for _, scale in choices]) ** 2
+    able = np.flatnonzero(evidence >= evidence.max() - _NOT_TOLD_APART)
+    cautious = max(able, key=lambda number: choices[number])
+    return roots[cautious], choices[cautious]
 
 
 class _Agreement:
@@ -89,15 +102,11 @@ class _Agreement:
             self._declared += same[a] * same[b] / len(space.pairs)
         self._declared_share = _DECLARED if space.pairs else 0.0
 
-    def covariance(self, share: tuple[float, float], scale: float) -> FloatArray:
-        """Covariance where interactions have ``share`` of the variance ``scale`` squared."""
-        pairs, own = share
+    def covariance(self, shares: tuple[float, float], scale: float) -> FloatArray:
+        """Covariance where interactions and what is an arm's own have ``shares`` of the variance ``scale`` squared."""
+        pairs, own = shares
         shape = (1 - pairs - own) * self._main + pairs * self._pairs + own * self._own
         return np.asarray(scale**2 * (shape + self._declared_share * self._declared) + _LEVEL_VARIANCE, np.float64)
-
-    def variance(self, scale: float) -> float:
-        """Prior variance of any one arm, which agrees with itself in everything."""
-        return scale**2 * (1 + self._declared_share) + _LEVEL_VARIANCE
 
 
 def _alike(space: Space, column: int, first: IntArray, second: IntArray) -> FloatArray:
@@ -110,18 +119,3 @@ def _alike(space: Space, column: int, first: IntArray, second: IntArray) -> Floa
     reach = (len(ranks) - 1) * _REACH
     steps = np.subtract.outer(ranks[a], ranks[b])
     return np.asarray(_SMOOTH * np.exp(-0.5 * (steps / reach) ** 2) + (1 - _SMOOTH) * same)
-
-
-class _Fit:
-    """One choice of share and scale, fitted to the launched arms."""
-
-    def __init__(
-        self, near: _Agreement, share: tuple[float, float], scale: float, targets: FloatArray, errors: FloatArray
-    ) -> None:
-        self.share = share
-        self.scale = scale
-        self.root = np.linalg.cholesky(near.covariance(share, scale) + np.diag(errors**2))
-        half = np.linalg.solve(self.root, targets)
-        self.weights = np.linalg.solve(self.root.T, half)
-        likelihood = -0.5 * float(half @ half) - float(np.log(np.diag(self.root)).sum())
-        self.evidence = likelihood - 0.5 * math.log(scale / _USUAL_SCALE) ** 2
