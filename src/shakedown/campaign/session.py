@@ -40,7 +40,11 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
         ) as store,
     ):
         _clear_orphans(folder, tell)
-        ended = CampaignRunner(subject, store, LocalPlace(), watch=watch, interrupt=interrupt).run()
+        place = LocalPlace()
+        try:
+            ended = CampaignRunner(subject, store, place, watch=watch, interrupt=interrupt).run()
+        finally:
+            place.close()
     write_result(folder, ended.result)
     return ended
 

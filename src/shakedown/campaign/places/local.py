@@ -22,9 +22,9 @@ STDERR_TAIL_CHARS = 2000
 
 
 class LocalTrial:
-    """A trial process on this machine."""
+    """A trial process on this machine, waiting for its request."""
 
-    def __init__(self, request: TrialRequest) -> None:
+    def __init__(self) -> None:
         # A temporary file, not a pipe: nobody has to read it for the trial to go on.
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
@@ -35,11 +35,29 @@ class LocalTrial:
             start_new_session=True,
             env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
         )
+
+    def request(self, request: TrialRequest) -> None:
+        """Give it its request, which sets it going."""
         assert self._process.stdin is not None
         # A trial that died already cannot read its request; its ending tells more than the broken pipe.
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(request.model_dump_json().encode())
             self._process.stdin.close()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the process is alive."""
+        return self._process.poll() is None
+
+    def discard(self) -> None:
+        """End a process that got no request."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._stderr.close()
 
     def events(self) -> Iterator[Event]:
         """Yield events as they come.
@@ -72,10 +90,26 @@ class LocalTrial:
 
 
 class LocalPlace:
-    """This machine."""
+    """This machine.
+
+    A trial process needs a second to import what it needs, so the next one is started while this one's server boots;
+    it waits for its request without using the CPU.
+    """
 
     name = "local"
 
+    def __init__(self) -> None:
+        self._spare: LocalTrial | None = None
+
     def start(self, request: TrialRequest) -> LocalTrial:
         """Start a trial process here."""
-        return LocalTrial(request)
+        trial = self._spare if self._spare is not None and self._spare.waits else LocalTrial()
+        trial.request(request)
+        self._spare = LocalTrial()
+        return trial
+
+    def close(self) -> None:
+        """End the process that waits for a request which will not come."""
+        if self._spare is not None:
+            self._spare.discard()
+            self._spare = None
