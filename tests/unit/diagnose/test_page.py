@@ -19,7 +19,9 @@ def test_the_documentations_page_is_what_the_signatures_say() -> None:
     stale = page.read_text(encoding="utf-8") != present
     if stale:
         page.write_text(present, encoding="utf-8")
-    assert not stale, "docs/signatures.md was out of date and has been written again: look at it and run the tests again"
+    assert not stale, (
+        "docs/signatures.md was out of date and has been written again: look at it and run the tests again"
+    )
 
 
 @pytest.mark.parametrize("signature", signatures(), ids=lambda signature: signature.id)
