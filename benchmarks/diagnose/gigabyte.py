@@ -2,8 +2,8 @@
 
 Run: python benchmarks/diagnose/gigabyte.py [MEGABYTES]
 
-Three logs are made from the real ones of tests/logs and diagnosed from memory, a block at a time: a serving log with its
-failure at the very end, a failing log repeated without end, and one line of 100 MB. A figure is CPU seconds of this
+Three logs are made from the real ones of tests/logs and diagnosed from memory, a block at a time: a serving log with
+its failure at the very end, a failing log repeated without end, and one line of 100 MB. A figure is CPU seconds of this
 process (other processes do not count), the memory is the peak of the whole process.
 """
 

@@ -1,8 +1,9 @@
 """Which of the things found in a log is the root: pure ordering over what the scanner kept.
 
 Order of trust: a specific signature, then a generic one, then an exception that nobody knows or a line that usually
-follows from something else, then what the engine itself calls an error. Within one level the earliest line wins, which is the process that failed first. Inside a
-chain of exceptions the first known cause wins over what was raised while handling it.
+follows from something else, then what the engine itself calls an error. Within one level the earliest line wins, which
+is the process that failed first. Inside a chain of exceptions the first known cause wins over what was raised while
+handling it.
 """
 
 from __future__ import annotations

@@ -7,12 +7,15 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from shakedown.diagnose.signature import RemedyRule, Signature
 from shakedown.diagnose.versions import version_matches
 from shakedown.domain.base import ArgValue
 from shakedown.domain.failure import Remedy
 from shakedown.domain.words import EngineKind
+
+T = TypeVar("T")
 
 _FIELD = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]{}]*\{[a-z_][a-z0-9_]*\}[^\[\]]*)\]")
@@ -71,17 +74,24 @@ def remedy_of(
     advice = fill(signature.advice, captures)
     if rule is None:
         return Remedy(advice=advice, retry_unchanged=signature.retryable)
-    set_args = {name: _value(value, captures) for name, value in rule.set.items()}
     return Remedy(
         advice=advice,
-        set_args={name: value for name, value in set_args.items() if value is not None},
+        set_args=_filled(rule.set, captures, _value),
         remove_args=tuple(name for name in (_text(name, captures) for name in rule.remove) if name is not None),
-        set_env={name: text for name, value in rule.env.items() if (text := _text(value, captures)) is not None},
+        set_env=_filled(rule.env, captures, _text),
         remove_env=rule.unset_env,
         avoid_args=rule.avoid,
         adjust_args=rule.adjust,
         retry_unchanged=signature.retryable,
     )
+
+
+def _filled(
+    table: Mapping[str, T], captures: Mapping[str, str], fill_value: Callable[[T, Mapping[str, str]], T | None]
+) -> dict[str, T]:
+    """Fill captures into names and values; an entry that names a capture which the line did not have is left out."""
+    filled = ((_text(name, captures), fill_value(value, captures)) for name, value in table.items())
+    return {name: value for name, value in filled if name is not None and value is not None}
 
 
 def _rule_for(signature: Signature, engine: EngineKind | None, version: str | None) -> RemedyRule | None:

@@ -1,7 +1,8 @@
 """Reads a log of any size in one pass and keeps what diagnosis needs: hits, tracebacks, readiness, the tail.
 
 Blocks of bytes go through one scan for all literals; only a line that holds one, and the lines of an open traceback,
-are taken apart, and a line that told nothing new is not read again, whatever its numbers. Memory is bounded: kept hits are capped, a long line is cut to a window round what made it interesting.
+are taken apart, and a line that told nothing new is not read again, whatever its numbers. Memory is bounded: kept hits
+are capped, a long line is cut to a window round what made it interesting.
 """
 
 from __future__ import annotations

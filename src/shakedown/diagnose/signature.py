@@ -27,7 +27,10 @@ class Tier(StrEnum):
 
 
 class RemedyRule(Value):
-    """The remedy for one engine and one range of its versions. Texts may hold captures: ``"{max_len}"``."""
+    """The remedy for one engine and one range of its versions; of several, the first that fits counts: newest first.
+
+    Names and values may hold captures (``"{max_len}"``); an entry whose capture the line did not have is left out.
+    """
 
     engine: EngineKind | None = None
     """Needed in ``any/``, where argument names differ by engine; None: for every engine."""

@@ -340,7 +340,7 @@ def test_stage_is_told_by_readiness() -> None:
 
 def test_doubts_of_a_healthy_server_are_warnings_and_the_grave_one_is_the_root() -> None:
     log = [
-        "[2026-11-29 18:15:53] Using default MoE kernel config. Performance might be sub-optimal! Config file not found",
+        "[2026-11-29 18:15:53] Using default MoE kernel config. Performance might be sub-optimal! Config",
         "WARNING [kv_cache.py:151] Using KV cache scaling factor 1.0 for fp8_e4m3. If this is unintended, verify it.",
         "INFO:     Application startup complete.",
     ]

@@ -1,3 +1,5 @@
+import pytest
+
 from shakedown.diagnose.diagnose import diagnose_lines
 from shakedown.diagnose.remedies import Derived, Refused, derive
 from shakedown.domain.candidate import Candidate, EngineRef, ModelRef
@@ -81,19 +83,34 @@ def test_a_taken_port_is_launched_again_once() -> None:
 
 
 def test_flags_are_named_as_the_installed_version_names_them() -> None:
-    line = (
-        "ValueError: Speculative decoding for Qwen3Next is not compatible with radix cache when using "
-        "--mamba-scheduler-strategy no_buffer. To use radix cache, use extra_buffer and set SGLANG_ENABLE_SPEC_V2=1."
-    )
+    line = "Exception: Capture cuda graph failed: CUDA out of memory. Tried to allocate 448.00 MiB."
     found = root(line, engine=EngineKind.SGLANG)
-    old = derive(candidate(EngineKind.SGLANG, "0.5.10"), found, varied={})
-    new = derive(candidate(EngineKind.SGLANG, "0.5.23"), found, varied={})
+    assert found.signature == "sglang-graph-out-of-memory"
+    args = {"cuda_graph_max_bs": 64, "cuda_graph_max_bs_decode": 64}
+    old = derive(candidate(EngineKind.SGLANG, "0.5.10", **args), found, varied={})
+    new = derive(candidate(EngineKind.SGLANG, "0.5.23", **args), found, varied={})
     assert isinstance(old, Derived)
     assert isinstance(new, Derived)
-    assert old.candidate.args == {"mamba-scheduler-strategy": "extra_buffer"}
-    assert old.candidate.env == {"SGLANG_ENABLE_SPEC_V2": "1"}
-    assert new.candidate.args == {"mamba-radix-cache-strategy": "extra_buffer"}
-    assert new.candidate.env == {}
+    assert old.candidate.args == {"cuda-graph-max-bs": 32, "cuda-graph-max-bs-decode": 64, "mem-fraction-static": 0.83}
+    assert new.candidate.args == {"cuda-graph-max-bs": 64, "cuda-graph-max-bs-decode": 32, "mem-fraction-static": 0.83}
+
+
+@pytest.mark.parametrize(
+    ("flag", "hint", "env"),
+    [
+        ("mamba-scheduler-strategy", " and set SGLANG_ENABLE_SPEC_V2=1", {"SGLANG_ENABLE_SPEC_V2": "1"}),
+        ("mamba-radix-cache-strategy", "", {}),
+    ],
+)
+def test_the_line_itself_may_say_what_the_flag_is_called(flag: str, hint: str, env: dict[str, str]) -> None:
+    line = (
+        f"ValueError: Speculative decoding for Qwen3Next is not compatible with radix cache when using --{flag} "
+        f"no_buffer. To use radix cache with speculative decoding, please use --{flag} extra_buffer{hint}."
+    )
+    outcome = derive(candidate(EngineKind.SGLANG), root(line, engine=EngineKind.SGLANG), varied={})
+    assert isinstance(outcome, Derived)
+    assert outcome.candidate.args == {flag: "extra_buffer"}
+    assert outcome.candidate.env == env
 
 
 def test_numbers_are_adjusted_from_what_was_asked_or_from_the_engines_default() -> None:
