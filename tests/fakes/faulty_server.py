@@ -55,6 +55,8 @@ class FaultyServer:
     context_tokens: int = 100_000
     noise: float = 0.0
     reasons: bool = False
+    owner: str = "toy"
+    props: bool = True
     running: int = 0
     peak: int = 0
     seen: set[tuple[int, ...]] = field(default_factory=set)
@@ -168,8 +170,8 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if self.path == "/v1/models":
-                self.reply({"data": [{"id": "toy", "owned_by": "toy"}]})
-            elif self.path == "/props":
+                self.reply({"data": [{"id": "toy", "owned_by": server.owner}]})
+            elif self.path == "/props" and server.props:
                 length = 64 if fault == "short_context" else server.context_tokens
                 self.reply({"total_slots": server.slots, "default_generation_settings": {"n_ctx": length}})
             elif self.path == "/metrics":

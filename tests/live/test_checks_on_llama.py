@@ -15,7 +15,7 @@ from shakedown.domain.words import CheckVerdict, EngineKind, GateLevel
 from shakedown.domain.workload import Target
 from shakedown.engines.registry import engine_for
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 ENGINE = engine_for(EngineKind.LLAMA_CPP)
 CONTEXT_TOKENS = 200

@@ -28,15 +28,19 @@ class Sample:
     answer: Answer
 
 
+def ask(server: Server, prompt: str, **fields: object) -> Answer:
+    """Ask for one answer, with log-probabilities where the server gives them."""
+    try:
+        return server.generate(prompt, logprobs=TOP, **fields)
+    except RefusedError:
+        return server.generate(prompt, **fields)
+
+
 def take_samples(server: Server, count: int) -> list[Sample]:
-    """Ask for ``count`` samples at once, with log-probabilities where the server gives them."""
+    """Ask for ``count`` samples at once."""
 
-    def ask(order: int) -> Sample:
-        fields: dict[str, object] = {"max_tokens": TOKENS, "temperature": 1.0, "seed": order + 1}
-        try:
-            answer = server.generate(OPENINGS[order], logprobs=TOP, **fields)
-        except RefusedError:
-            answer = server.generate(OPENINGS[order], **fields)
-        return Sample(OPENINGS[order], answer)
+    def sample(order: int) -> Sample:
+        prompt = OPENINGS[order]
+        return Sample(prompt, ask(server, prompt, max_tokens=TOKENS, temperature=1.0, seed=order + 1))
 
-    return in_parallel(ask, range(count), at_once=count)
+    return in_parallel(sample, range(count), at_once=count)

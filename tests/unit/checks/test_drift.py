@@ -10,6 +10,7 @@ from shakedown.domain.trial import Gates
 from shakedown.domain.words import CheckVerdict
 from shakedown.domain.workload import Target
 
+pytestmark = pytest.mark.timeout(600)  # hundreds of small requests: minutes on a busy machine
 ENGINES = pytest.mark.parametrize("engine", [LLAMA, VLLM], ids=["probes", "prompt"])
 
 

@@ -13,8 +13,8 @@ from shakedown.checks.base import Context, Outcome, Rung, failed, passed
 from shakedown.checks.corpus import logbook
 from shakedown.checks.first_token import ROW_LIMIT, fault_of, first_token_kl
 from shakedown.checks.parallel import in_parallel
-from shakedown.checks.samples import TOP
-from shakedown.checks.server import RefusedError, Server
+from shakedown.checks.samples import ask
+from shakedown.checks.server import Server
 from shakedown.domain.words import GateLevel, Verdict
 
 
@@ -89,11 +89,7 @@ def _prompts(size: _Size) -> list[str]:
 
 
 def _ask(server: Server, prompt: str, tokens: int) -> Answer:
-    fields: dict[str, object] = {"max_tokens": tokens, "temperature": 1.0, "seed": len(prompt)}
-    try:
-        return server.generate(prompt, logprobs=TOP, **fields)
-    except RefusedError:
-        return server.generate(prompt, **fields)
+    return ask(server, prompt, max_tokens=tokens, temperature=1.0, seed=len(prompt))
 
 
 def _moved(server: Server, prompts: list[str], batched: list[list[Answer]], size: _Size) -> tuple[list[str], int]:

@@ -5,13 +5,11 @@ In hybrid models NaN was seen only after a hit (vllm-project/vllm issue 55766).
 
 from __future__ import annotations
 
-from shakedown.checks.answer import Answer
 from shakedown.checks.base import Context, Outcome, Rung, failed, passed
 from shakedown.checks.corpus import logbook
 from shakedown.checks.detectors import RUN_LIMIT
 from shakedown.checks.first_token import ROW_LIMIT, fault_of, first_token_kl
-from shakedown.checks.samples import TOP
-from shakedown.checks.server import RefusedError, Server
+from shakedown.checks.samples import ask
 from shakedown.domain.words import GateLevel, Verdict
 
 CHARACTERS = {GateLevel.QUICK: (120,), GateLevel.STANDARD: (120, 1800), GateLevel.THOROUGH: (120, 3200, 12800)}
@@ -33,7 +31,9 @@ class _PrefixCache:
         for seed, characters in enumerate(CHARACTERS[context.gates.level]):
             prompt = logbook(characters // 60 + 1, 2000 + seed)[: min(characters, longest)]
             asked = (("", 2), ("", 2), (" In short,", 2), ("", RUN_LIMIT))  # the last one long enough to show a run
-            cold, *again = [_ask(context.server, prompt + tail, tokens) for tail, tokens in asked]
+            cold, *again = [
+                ask(context.server, prompt + tail, max_tokens=tokens, temperature=1.0, seed=1) for tail, tokens in asked
+            ]
             hits += [answer.cached_tokens for answer in again]
             for number, answer in enumerate([cold, *again]):
                 fault = fault_of(answer)
@@ -59,10 +59,3 @@ class _PrefixCache:
 
 
 CHECK = _PrefixCache()
-
-
-def _ask(server: Server, prompt: str, tokens: int) -> Answer:
-    try:
-        return server.generate(prompt, logprobs=TOP, max_tokens=tokens, temperature=1.0, seed=1)
-    except RefusedError:
-        return server.generate(prompt, max_tokens=tokens, temperature=1.0, seed=1)
