@@ -26,8 +26,12 @@ class LoadedCampaign:
     file: Path
 
 
-def load_campaign(file: Path) -> LoadedCampaign:
+def load_campaign(file: Path, *, elsewhere: bool = False) -> LoadedCampaign:
     """Read and validate a campaign file; relative paths in it are relative to the file.
+
+    Args:
+        file: the campaign file.
+        elsewhere: it is for another machine: the programs it names need not be here.
 
     Raises:
         UserError: if the file cannot be read.
@@ -41,7 +45,7 @@ def load_campaign(file: Path) -> LoadedCampaign:
     read = CampaignText(text, str(file))
     folder = file.resolve().parent
     problems = read.problems
-    for path, message in _missing_files(read, folder):
+    for path, message in _missing_files(read, folder, elsewhere=elsewhere):
         problems.append(read.problem(path, message))
     problems.sort(key=lambda problem: problem.line or 0)
     if read.spec is None or problems:
@@ -54,7 +58,7 @@ def resolve(value: str, folder: Path) -> Path:
     return (folder / Path(value).expanduser()).absolute()
 
 
-def _missing_files(read: CampaignText, folder: Path) -> Iterable[tuple[KeyPath, str]]:
+def _missing_files(read: CampaignText, folder: Path, *, elsewhere: bool) -> Iterable[tuple[KeyPath, str]]:
     model = read.value("model", "path")
     if isinstance(model, str) and model and not model.startswith(DEMO_PREFIX):
         problem = _unreadable(resolve(model, folder))
@@ -66,7 +70,8 @@ def _missing_files(read: CampaignText, folder: Path) -> Iterable[tuple[KeyPath, 
         if problem:
             yield ("machine", "file"), f"{problem}: {resolve(machine, folder)}"
     yield from _missing_prompts(read, folder)
-    yield from _missing_programs(read, folder)
+    if not elsewhere:
+        yield from _missing_programs(read, folder)
 
 
 def _missing_prompts(read: CampaignText, folder: Path) -> Iterable[tuple[KeyPath, str]]:

@@ -12,6 +12,7 @@ from shakedown.campaign.results import write_result
 from shakedown.campaign.runner import CampaignRunner, Ended
 from shakedown.campaign.subject import inspect_subject
 from shakedown.domain.progress import Watch
+from shakedown.launch.orphans import find_orphans, kill_orphans
 from shakedown.store.campaign_store import CampaignStore
 
 
@@ -38,6 +39,15 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
             spec=loaded.spec.model_dump(mode="json"),
         ) as store,
     ):
+        _clear_orphans(folder, tell)
         ended = CampaignRunner(subject, store, LocalPlace(), watch=watch, interrupt=interrupt).run()
     write_result(folder, ended.result)
     return ended
+
+
+def _clear_orphans(folder: Path, tell: Callable[[str], None]) -> None:
+    """Kill what an earlier run of this folder left behind; name, and leave alone, what other campaigns left."""
+    for orphan in kill_orphans(folder):
+        tell(f"killed process {orphan.pid}, left behind by an earlier run: {orphan.command}")
+    for orphan in find_orphans():
+        tell(f"process {orphan.pid} was left behind by {orphan.folder} and may hold memory: {orphan.command}")

@@ -152,7 +152,7 @@ class _Stages:
             evidence=ended.evidence.model_copy(update={"stage": stage}),
             engine_version=self.request.candidate.engine.versions.get(self.engine.kind),
         )
-        failure = ended.failure or _failure(diagnosis.root, stage, ended.reason)
+        failure = ended.failure or failure_of(diagnosis.root, stage, ended.reason)
         reason = f"{failure.title}: {failure.root_line}" if failure.root_line else failure.title
         return TrialFinished(
             at=wall_time(), verdict=verdict, reason=reason, failure=failure, warnings=diagnosis.warnings
@@ -162,7 +162,8 @@ class _Stages:
         return Target(base_url=ready.base_url, model=self.request.candidate.model.name, api_key=self.api_key)
 
 
-def _failure(root: RootCause | None, stage: Stage, reason: str) -> Failure:
+def failure_of(root: RootCause | None, stage: Stage, reason: str) -> Failure:
+    """Put a diagnosed root cause into the results vocabulary; without one, ``reason`` is all that is known."""
     if root is None:
         return Failure(category=None, signature=None, stage=stage, root_line=None, title=reason)
     return Failure(

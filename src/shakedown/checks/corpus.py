@@ -6,9 +6,6 @@ import random
 from functools import cache
 from importlib.resources import files
 
-TEXTS = ("prose", "code", "dialogue", "facts")
-"""Kinds of probe text, in the order in which probes use them."""
-
 OPENINGS = (
     "The old lighthouse keeper opened the door and",
     "In chemistry, a catalyst is a substance that",
@@ -39,7 +36,7 @@ _EVENTS = (
 
 @cache
 def text(kind: str) -> str:
-    """Return one of the probe texts, about 500 tokens each."""
+    """Return a probe text of about 500 tokens; kinds are prose, code, dialogue and facts."""
     return files("shakedown.checks").joinpath("texts", f"{kind}.txt").read_text(encoding="utf-8")
 
 

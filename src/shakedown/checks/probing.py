@@ -14,13 +14,17 @@ from itertools import groupby
 import numpy as np
 
 from shakedown.checks.base import Context
-from shakedown.checks.corpus import OPENINGS, TEXTS, logbook, text
+from shakedown.checks.corpus import OPENINGS, logbook, text
 from shakedown.checks.server import Server
 from shakedown.client.clock import now_ns
 from shakedown.domain.errors import ClientError
 from shakedown.domain.words import GateLevel
 from shakedown.engines.base import LogprobDialect, Probe, TokenLogprobs
 
+SHORT = ("facts", "code", "dialogue", "prose")
+"""Kinds of short text, in the order in which levels take them."""
+LONG = ("prose", "dialogue", "code")
+"""Kinds of text that long ones begin with; the logbook follows."""
 TOP_PROMPT = 20
 """Alternatives asked of engines with prompt log-probabilities: vLLM refuses more unless told (``--max-logprobs``)."""
 TOP_NEXT = 64
@@ -42,8 +46,10 @@ class Depth:
     short_tokens: int
     long_texts: int
     """Texts as long as the workload's context: prose at the front, then the logbook."""
+    short_stretches: int
+    """Stretches of neighbouring positions in each short text."""
     stretches: int
-    """Stretches of neighbouring positions in each text."""
+    """The same in each long one."""
     stretch: int
     """Positions in a stretch."""
     continuations: int
@@ -54,9 +60,9 @@ class Depth:
 
 
 DEPTHS = {
-    GateLevel.QUICK: Depth(0, 0, 1, 12, 1, 1, 4, 1.0),
-    GateLevel.STANDARD: Depth(4, 256, 1, 20, 3, 2, 16, None),
-    GateLevel.THOROUGH: Depth(4, 512, 3, 24, 8, 4, 64, None),
+    GateLevel.QUICK: Depth(1, 64, 1, 6, 16, 1, 1, 4, 1.0),
+    GateLevel.STANDARD: Depth(4, 256, 1, 16, 24, 3, 2, 16, None),
+    GateLevel.THOROUGH: Depth(4, 512, 3, 24, 32, 8, 4, 64, None),
 }
 
 
@@ -103,18 +109,17 @@ def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[li
         CannotTellError: if the server has no tokenizer endpoint.
     """
     depth, context_tokens = DEPTHS[context.gates.level], context.gates.context_tokens
-    texts = [text(kind) for kind in TEXTS[: depth.short_texts]]
-    short = min(depth.short_tokens, context_tokens)
-    lengths = [short] * len(texts)
+    plan = [(text(kind), min(depth.short_tokens, context_tokens), depth.short_stretches) for kind in SHORT]
+    plan = plan[: depth.short_texts]
     if context_tokens > depth.short_tokens:
-        for kind in TEXTS[: depth.long_texts]:
-            texts.append(f"{text(kind)}\n{logbook(context_tokens // TOKENS_PER_ENTRY + 1, len(texts))}")
-            lengths.append(context_tokens)
-    sequences = [context.token_ids(words)[:length] for words, length in zip(texts, lengths, strict=True)]
+        for seed, kind in enumerate(LONG[: depth.long_texts]):
+            words = f"{text(kind)}\n{logbook(context_tokens // TOKENS_PER_ENTRY + 1, seed)}"
+            plan.append((words, context_tokens, depth.stretches))
+    sequences = [context.token_ids(words)[:length] for words, length, _ in plan]
     spans = [
         (number, start, depth.stretch)
-        for number, ids in enumerate(sequences)
-        for start in starts(len(ids), depth.stretches, depth.stretch)
+        for number, (ids, (_, _, count)) in enumerate(zip(sequences, plan, strict=True))
+        for start in starts(len(ids), count, depth.stretch)
     ]
     for number in range(depth.continuations):
         prompt = context.token_ids(OPENINGS[number])[:context_tokens]
@@ -123,8 +128,8 @@ def freeze_sequences(context: Context, dialect: LogprobDialect) -> tuple[list[li
         sequences.append(grown)
     places = [
         Place(number, start + step, stretch)
-        for stretch, (number, start, count) in enumerate(spans)
-        for step in range(count)
+        for stretch, (number, start, size) in enumerate(spans)
+        for step in range(size)
     ]
     return sequences, places
 
@@ -139,15 +144,16 @@ def _continue(server: Server, dialect: LogprobDialect, prompt: Sequence[int], to
 def next_token(
     server: Server, dialect: LogprobDialect, ids: Sequence[int], top: int, *, fresh: bool = False
 ) -> TokenLogprobs:
-    """Ask what follows ``ids``; ``fresh`` asks for a prefill of all of them, past the prefix cache.
+    """Ask what follows ``ids``; ``fresh`` has all of them computed anew, where the engine has a switch for that.
 
     Raises:
         ClientError: if the server refuses, or its answer holds no log-probabilities.
     """
     probe = dialect.next_token_request(ids, top, server.target.model)
-    if fresh:
-        # llama.cpp's word for it, which others ignore; those have a request that flushes the cache.
-        probe = Probe(probe.method, probe.path, {**(probe.body or {}), "cache_prompt": False})
+    if probe.body is not None and "cache_prompt" in probe.body:
+        # llama.cpp's own switch. Ascending probes from the cache cost a few tokens each, not the whole prefix; that the
+        # last bits then depend on how the prefix was batched is in the f16 row of docs/gates.md, and harmless.
+        probe = Probe(probe.method, probe.path, {**probe.body, "cache_prompt": not fresh})
     answer = server.probe(probe)
     try:
         return dialect.parse_next_token(answer)

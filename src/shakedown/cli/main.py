@@ -17,7 +17,11 @@ from shakedown import __version__
 
 COMMANDS = {
     "demo": "Run a whole campaign on this CPU: real llama.cpp, a 135 M model.",
+    "inspect": "Say what a model, this machine and an engine are.",
+    "init": "Write a campaign file for a model, or from today's launch line.",
+    "plan": "List what a campaign would run, and what cannot work and why.",
     "run": "Run a campaign file, or resume it.",
+    "up": "Start a launch line, mending it until it answers sense.",
     "report": "Render a campaign's results: html, md, json, csv.",
     "export": "Write the winner as a command, service, manifest or engine config.",
     "bench": "Load any OpenAI-compatible server and measure it.",

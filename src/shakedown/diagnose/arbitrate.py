@@ -1,7 +1,7 @@
 """Which of the things found in a log is the root: pure ordering over what the scanner kept.
 
-Order of trust: a specific signature, then a generic one, then a traceback that nobody knows, then a line that usually
-follows from something else. Within one level the earliest line wins, which is the process that failed first. Inside a
+Order of trust: a specific signature, then a generic one, then an exception that nobody knows or a line that usually
+follows from something else, then what the engine itself calls an error. Within one level the earliest line wins, which is the process that failed first. Inside a
 chain of exceptions the first known cause wins over what was raised while handling it.
 """
 
@@ -96,6 +96,8 @@ def arbitrate(scan: Scan) -> Ruling:
     specific = [suspect for suspect in roots if not suspect.generic]
     generic = [suspect for suspect in roots if suspect.generic]
     chosen = _earliest(specific) or _earliest(generic) or _earliest(unknown + symptoms)
+    if chosen is None:
+        chosen = _earliest(_errors(scan, before=_earliest(ruling.following)))
     ruling.root = chosen
     ruling.following += [suspect for suspect in unknown if suspect is not chosen]
     ruling.following = sorted(
@@ -159,6 +161,20 @@ def _unknown(scan: Scan) -> list[Suspect]:
             if bare.type_name not in _FOLLOWING_TYPES and not _recovered(bare.line.number, scan)
         ]
     return found
+
+
+def _errors(scan: Scan, before: Suspect | None) -> list[Suspect]:
+    """Return the engine's own error lines that no signature knows, unless the server lived on.
+
+    Only those ``before`` the first wrapper count: it says that the reason stands above it.
+    """
+    return [
+        Suspect(error.line, error.context, None, "", error.message)
+        for error in scan.errors
+        if not _recovered(error.line.number, scan)
+        and not _after_stop(error.line.number, scan)
+        and (before is None or error.line.number < before.line.number)
+    ]
 
 
 def _after_stop(number: int, scan: Scan) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from shakedown.diagnose.arbitrate import Ruling, Suspect, arbitrate
 from shakedown.diagnose.engine_guess import engine_of
 from shakedown.diagnose.evidence import root_from_evidence, signal_of
-from shakedown.diagnose.exceptions import category_of
+from shakedown.diagnose.exceptions import category_of, category_of_words
 from shakedown.diagnose.matcher import matcher_for
 from shakedown.diagnose.render import fill, remedy_of, with_computed
 from shakedown.diagnose.scanner import Scan, Scanner, blocks_of
@@ -108,6 +108,8 @@ class _Wording:
         functions = traceback.functions if traceback else []
         places = [f"{file} {function}" for file, function in zip(files, functions, strict=True)]
         raised = f" It was raised in {functions[-1] or 'a module'} ({files[-1]})." if files else ""
+        if not suspect.type_name:
+            return self._error_line(suspect)
         message = f": {suspect.message}" if suspect.message else " without a message"
         return RootCause(
             category=category_of(suspect.type_name, suspect.message, places),
@@ -116,6 +118,18 @@ class _Wording:
             line=suspect.line.text,
             title=f"{suspect.type_name}{message}",
             cause=f"No signature knows this exception.{raised}",
+            remedy=None,
+            context=suspect.context,
+        )
+
+    def _error_line(self, suspect: Suspect) -> RootCause:
+        return RootCause(
+            category=category_of_words(suspect.message),
+            signature=None,
+            line_number=suspect.line.number,
+            line=suspect.line.text,
+            title=suspect.message[:200],
+            cause="No signature knows this line; it is the first that the engine itself calls an error.",
             remedy=None,
             context=suspect.context,
         )
@@ -135,7 +149,9 @@ class _Wording:
             category=signature.category if signature else None,
             line_number=suspect.line.number,
             line=suspect.line.text,
-            title=fill(signature.title, captures) if signature else f"{suspect.type_name}: {suspect.message}",
+            title=fill(signature.title, captures)
+            if signature
+            else f"{suspect.type_name}: {suspect.message}".lstrip(": "),
             advice=fill(signature.advice, captures) if signature else "",
         )
 

@@ -87,10 +87,23 @@ def _captures(found: Match) -> dict[str, str]:
     return {key.decode(): value.decode("utf-8", "replace") for key, value in found.groupdict().items() if value}
 
 
+_ERROR_MARKS = (
+    "Error: ",
+    "Exception: ",
+    "ERROR",
+    r"\[E\] ",
+    " E ",
+    "rror: ",
+    r"what\(\):",
+    "FATAL",
+    "CRITICAL",
+    "panic: ",
+)
+"""What marks a line that may be worth keeping although no signature knows it."""
 _TRACEBACK_LITERALS = tuple(mark.replace("(", r"\(").replace(")", r"\)") for mark in (HEADER, *CHAIN_MARKS))
 
 
 @cache
 def matcher_for(engine: EngineKind | None) -> Matcher:
     """Return the matcher for a log of ``engine``; None: not known."""
-    return Matcher(signatures(), [*_TRACEBACK_LITERALS, *READY_MARKS, *STOP_MARKS, "Error: ", "Exception: "], engine)
+    return Matcher(signatures(), [*_TRACEBACK_LITERALS, *READY_MARKS, *STOP_MARKS, *_ERROR_MARKS], engine)

@@ -14,7 +14,9 @@ from typing import Protocol
 
 import re2
 
-_CLASS_ESCAPES = frozenset("dDwWsSbBAzZpPQEC123456789")
+# Characters that stand for themselves; the last one before a quantifier is not among them.
+_RUN = re.compile(r"""(?:(?:[^\\()\[\]{}|?*+.^$"]|\\[^\w\s"\\])(?![?*+{]))+""")
+_ESCAPE = re.compile(r"\\(.)")
 _GROUP_OPENING = re.compile(r"\((?:\?(?:P<\w+>|:))?")
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{(?P<least>\d+)(?:,\d*)?\})\??")
 _SHORTEST_LITERAL = 4
@@ -139,7 +141,7 @@ def _alternatives(pattern: str) -> list[str]:
             parts.append(pattern[start:at])
             start = at = at + 1
         else:
-            at = _behind_atom(pattern, at)
+            at = _behind_run_or_atom(pattern, at)
     return [*parts, pattern[start:]]
 
 
@@ -149,12 +151,16 @@ def _choices(sequence: str) -> list[list[str]]:
     run = ""
     at = 0
     while at < len(sequence):
+        plain = _RUN.match(sequence, at)
+        if plain is not None:
+            run += _unescaped(plain[0])
+            at = plain.end()
+            continue
         behind = _behind_atom(sequence, at)
         atom = sequence[at:behind]
         least, at = _quantifier(sequence, behind)
-        literal = _literal(atom)
-        run += literal * least
-        if not literal or at > behind:
+        run += _literal(atom) * least
+        if at > behind or not _literal(atom):
             choices.append([run])
             run = ""
         if atom.startswith("(") and least:
@@ -164,10 +170,17 @@ def _choices(sequence: str) -> list[list[str]]:
 
 
 def _literal(atom: str) -> str:
-    """Return the character that an atom stands for, "" if it is not one character."""
-    if atom.startswith("\\"):
-        return "" if atom[1] in _CLASS_ESCAPES or atom[1] == "\\" else atom[1]
-    return "" if len(atom) > 1 or atom in '.^$"' else atom
+    """Return the character that an atom stands for, "" if it is not one character to look for."""
+    return _unescaped(atom) if _RUN.fullmatch(atom) else ""
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(r"\1", text)
+
+
+def _behind_run_or_atom(pattern: str, at: int) -> int:
+    plain = _RUN.match(pattern, at)
+    return plain.end() if plain is not None else _behind_atom(pattern, at)
 
 
 def _behind_atom(pattern: str, at: int) -> int:
@@ -199,5 +212,5 @@ def _behind_class(pattern: str, at: int) -> int:
 def _behind_group(pattern: str, at: int) -> int:
     at += 1
     while pattern[at] != ")":
-        at = _behind_atom(pattern, at)
+        at = _behind_run_or_atom(pattern, at)
     return at + 1

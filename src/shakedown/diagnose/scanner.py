@@ -1,7 +1,7 @@
 """Reads a log of any size in one pass and keeps what diagnosis needs: hits, tracebacks, readiness, the tail.
 
 Blocks of bytes go through one scan for all literals; only a line that holds one, and the lines of an open traceback,
-are taken apart. Memory is bounded: kept hits are capped, a long line is cut to a window round what made it interesting.
+are taken apart, and a line that told nothing new is not read again, whatever its numbers. Memory is bounded: kept hits are capped, a long line is cut to a window round what made it interesting.
 """
 
 from __future__ import annotations
@@ -21,8 +21,13 @@ _TAIL_LINES = 15
 _TAIL_BYTES = 32_768
 _HEAD_BYTES = 65_536
 _HITS_PER_SIGNATURE = 20
-_MOST_TRACEBACKS = 300
+_MOST_TRACEBACKS = 100
 _MOST_BARE = 50
+_MOST_DULL = 10_000
+_SHAPE_BYTES = 400
+_DIGITS = re.compile(rb"\d+")
+_ERROR_LEVELS = frozenset({"ERROR", "CRITICAL"})
+_ERROR_OPENINGS = ("error:", "Error:", "ERROR:", "fatal:", "FATAL:", "Fatal error", "fatal error", "what():", "panic:")
 
 
 @dataclass(slots=True)
@@ -38,10 +43,11 @@ class Hit:
 
 @dataclass(slots=True)
 class BareException:
-    """An exception line outside any traceback (a log that prints the message only)."""
+    """An exception line outside any traceback, or an engine's own error line; no signature knows either."""
 
     line: Line
     type_name: str
+    """Empty for an error line that names no exception."""
     message: str
     context: tuple[str, ...]
 
@@ -55,6 +61,7 @@ class Scan:
     contexts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Line number to surrounding lines, for exception lines of tracebacks."""
     bare: list[BareException] = field(default_factory=list)
+    errors: list[BareException] = field(default_factory=list)
     facts: set[str] = field(default_factory=set)
     first_ready: int | None = None
     last_ready: int | None = None
@@ -90,6 +97,7 @@ class Scanner:
         self._reader = TracebackReader()
         self._number = 1
         self._counts: dict[str, int] = {}
+        self._dull: set[bytes] = set()
         self._tail = b""
 
     def feed(self, block: bytes) -> None:
@@ -132,20 +140,23 @@ class Scanner:
 
     def _handle(self, block: bytes, start: int, end: int, hit: int) -> None:
         window = block[max(start, hit - _WINDOW_BEFORE) : min(end, hit + _WINDOW_BEHIND)]
+        shape = _DIGITS.sub(b"", window[:_SHAPE_BYTES])
+        if not self._reader.busy and shape in self._dull:
+            return
+        kept = False
         for line in read_line(self._number, window):
             owner = self._reader.owner(line) if line.body.startswith((" ", "\t")) else None
-            closed = list(self._reader.feed(line))
+            closed = list(self._reader.feed(line)) if len(self._scan.tracebacks) < _MOST_TRACEBACKS else []
             owner = owner or next((entry for entry in closed if entry.exception is line), None)
-            self._match(line, owner, block, start, end)
+            kept |= self._match(line, owner, block, start, end)
             for traceback in closed:
                 self._keep_traceback(traceback, block, start, end)
+        if not kept and not self._reader.busy and len(self._dull) < _MOST_DULL:
+            self._dull.add(shape)
 
-    def _match(self, line: Line, owner: Traceback | None, block: bytes, start: int, end: int) -> None:
-        if any(mark in line.body for mark in READY_MARKS):
-            self._scan.last_ready = line.number
-            self._scan.first_ready = self._scan.first_ready or line.number
-        if any(mark in line.body for mark in STOP_MARKS):
-            self._scan.stopped = line.number
+    def _match(self, line: Line, owner: Traceback | None, block: bytes, start: int, end: int) -> bool:
+        """Keep what the line says; False: nothing that was not known, so that its like need not be read again."""
+        marked = self._mark(line)
         matches, facts = self._matcher.match(line)
         self._scan.facts.update(facts)
         kept = [match for match in matches if self._counts.get(match.signature.id, 0) < _HITS_PER_SIGNATURE]
@@ -153,15 +164,42 @@ class Scanner:
             self._counts[match.signature.id] = self._counts.get(match.signature.id, 0) + 1
         if kept:
             self._scan.hits.append(Hit(line, kept, _context(block, start, end), owner))
-        elif not matches and owner is None and len(self._scan.bare) < _MOST_BARE:
-            exception = exception_in(line.body.lstrip())
-            if exception is not None and exception[1]:
-                self._scan.bare.append(BareException(line, *exception, _context(block, start, end)))
+        elif not matches and owner is None:
+            marked |= self._keep_unknown(line, block, start, end)
+        return bool(kept) or bool(facts) or marked
+
+    def _mark(self, line: Line) -> bool:
+        """Note lines that say the server is ready or was asked to stop."""
+        ready = any(mark in line.body for mark in READY_MARKS)
+        if ready:
+            self._scan.last_ready = line.number
+            self._scan.first_ready = self._scan.first_ready or line.number
+        stopped = any(mark in line.body for mark in STOP_MARKS)
+        if stopped:
+            self._scan.stopped = line.number
+        return ready or stopped
+
+    def _keep_unknown(self, line: Line, block: bytes, start: int, end: int) -> bool:
+        body = line.body.strip()
+        exception = exception_in(body)
+        if exception is not None and exception[1] and len(self._scan.bare) < _MOST_BARE:
+            self._scan.bare.append(BareException(line, *exception, _context(block, start, end)))
+            return True
+        if exception is None and len(self._scan.errors) < _MOST_BARE and _is_error(line, body):
+            self._scan.errors.append(BareException(line, "", body, _context(block, start, end)))
+            return True
+        return False
 
     def _keep_traceback(self, traceback: Traceback, block: bytes, start: int, end: int) -> None:
-        if len(self._scan.tracebacks) < _MOST_TRACEBACKS:
-            self._scan.tracebacks.append(traceback)
-            self._scan.contexts[traceback.first_line] = _context(block, start, end)
+        self._scan.tracebacks.append(traceback)
+        self._scan.contexts[traceback.first_line] = _context(block, start, end)
+
+
+def _is_error(line: Line, body: str) -> bool:
+    """Whether an engine calls the line an error itself: by its level, or as C++ programs and tools do."""
+    if line.body.startswith((" ", "\t", "^")) and not body.startswith("what():"):
+        return False
+    return line.level in _ERROR_LEVELS or body.startswith(_ERROR_OPENINGS)
 
 
 def _line_end(block: bytes, at: int) -> int:

@@ -119,7 +119,7 @@ def run_bench(target: Target, workload: Workload, *, options: BenchOptions, watc
     ) as client:
         facts = identify(client)
         target = fit_target(with_model(target, facts.models), facts.engine)
-        tokenizer = find_tokenizer(client, target.model, options.tokenizer_file)
+        tokenizer = find_tokenizer(client, target.model, options.tokenizer_file, endpoint=target.endpoint)
         server = ServerInfo(
             base_url=target.base_url,
             model=target.model,

@@ -68,9 +68,13 @@ class Driver:
 
     # --- before the clock starts ---
 
-    async def open_connections(self) -> None:
-        """Open what the job asks for; a server that refuses is found out by the first requests."""
-        wanted = self._job.connections - len(self._idle)
+    async def open_connections(self, count: int) -> None:
+        """Open connections until ``count`` are idle; a server that refuses is found out by the first requests.
+
+        Only as many as will be used at once: llama.cpp's server, for one, gives each connection a thread of a small
+        pool, and an idle one keeps its thread from others for five seconds.
+        """
+        wanted = count - len(self._idle)
         for first in range(0, wanted, 64):
             tasks = [self._connect() for _ in range(min(64, wanted - first))]
             for made in await asyncio.gather(*tasks, return_exceptions=True):

@@ -13,7 +13,7 @@ from shakedown.domain.request import RequestRecord
 from shakedown.domain.workload import PointPlan, Target
 from shakedown.load.bodies import PATHS, headers
 from shakedown.load.messages import Job
-from shakedown.load.phases import Hooks, Phase, Progress, Run
+from shakedown.load.phases import Hooks, Phase, Progress, Run, share
 from shakedown.load.pool import WorkerPool
 from shakedown.load.prompts import PromptSource
 from shakedown.load.sampling import CounterSampling, Sampler
@@ -28,7 +28,6 @@ __all__ = ["PointResult", "Progress", "run_point"]
 
 SLOTS_PER_WORKER = 1024
 """One core of 2020 or later carries this many streams at 50 tokens/s each with room to spare (docs/benchmarks.md)."""
-OPEN_CONNECTIONS = 256
 
 
 @dataclass(slots=True)
@@ -75,7 +74,6 @@ def run_point(
     jobs = _jobs(target, plan, workers)
     seen = _sent_before.setdefault(target.base_url, set())
     with WorkerPool(jobs) as pool:
-        pool.wait_for("ready")
         hooks = Hooks(on_progress, should_stop, stop_when)
         run = Run(pool, plan, Shots(target, plan, prompts, seen), hooks)
         if plan.warmup_requests and not run.warm_up():
@@ -97,9 +95,6 @@ def _jobs(target: Target, plan: PointPlan, workers: int | None) -> list[Job]:
     count = workers if workers is not None else _worker_count(slots)
     if slots is not None:
         count = max(1, min(count, slots))
-    connections = slots if slots is not None else min(OPEN_CONNECTIONS, max(plan.requests, 1))
-    if plan.level.request_rate is not None and math.isinf(plan.level.request_rate):
-        connections = plan.requests
     head = post_head(address, PATHS[target.endpoint], headers(target))
     return [
         Job(
@@ -107,8 +102,7 @@ def _jobs(target: Target, plan: PointPlan, workers: int | None) -> list[Job]:
             port=address.port,
             tls=address.tls,
             verify_tls=target.verify_tls,
-            slots=None if slots is None else _share(slots, count, number),
-            connections=_share(connections, count, number),
+            slots=None if slots is None else share(slots, count, number),
             request_timeout_s=target.request_timeout_s,
             stall_timeout_s=target.stall_timeout_s,
             head=head,
@@ -121,10 +115,6 @@ def _worker_count(slots: int | None) -> int:
     """One worker for each thousand slots, and never more than half the cores: the server needs the others."""
     cores = os.cpu_count() or 1
     return max(1, min(math.ceil((slots or 1) / SLOTS_PER_WORKER), cores // 2))
-
-
-def _share(total: int, parts: int, number: int) -> int:
-    return total // parts + (1 if number < total % parts else 0)
 
 
 def _result(

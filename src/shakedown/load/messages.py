@@ -23,8 +23,6 @@ class Job:
     verify_tls: bool
     slots: int | None
     """Requests in flight of a closed loop in this worker; None for an open loop."""
-    connections: int
-    """Connections to open before the clock starts."""
     request_timeout_s: float
     stall_timeout_s: float
     head: bytes

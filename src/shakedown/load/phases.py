@@ -96,6 +96,7 @@ class Run:
         self._due = None if self._plan.level.concurrency is not None else repeat(0.0)
         self._feed(self._plan.warmup_requests)
         self._pool.send("no_more")
+        self._connect(min(self._plan.warmup_requests, self._plan.level.concurrency or self._plan.warmup_requests))
         self._drive(None)
         self._pool.send("prepare")
         return self.phase.stop_reason is None
@@ -111,6 +112,15 @@ class Run:
             self._feed(requests)
         else:
             self._feed(min(requests or 8 * slots + 256, max(STOCK, 2 * slots)))
+        at_once = slots or (requests if self._plan.level.request_rate == math.inf else 1)
+        self._connect(at_once or 1)
+
+    def _connect(self, count: int) -> None:
+        """Open the connections that the first requests need, before the clock starts."""
+        workers = self._pool.workers
+        for number, worker in enumerate(workers):
+            worker.send("open", share(count, len(workers), number))
+        self._pool.wait_for("opened")
 
     def _begin_phase(self, of: Extent) -> None:
         self.phase = Phase(of, first=self.shots.built)
@@ -247,6 +257,11 @@ class Run:
                 missing -= 1
         records.sort(key=lambda record: record.index)
         return records
+
+
+def share(total: int, parts: int, number: int) -> int:
+    """The ``number``-th of ``parts`` whole shares of ``total``, as even as can be."""
+    return total // parts + (1 if number < total % parts else 0)
 
 
 def _count_tokens(records: list[RequestRecord], texts: dict[int, str], tokenizer: Tokenizer | None) -> None:

@@ -176,7 +176,7 @@ def server_tokenizer(client: ControlClient, model: str) -> ServerTokenizer | Non
     dialects: tuple[_Dialect, ...] = (_LlamaCpp(), _Prompt(model))
     for dialect in dialects:
         try:
-            tokens = _ids(client.json("POST", "/tokenize", dialect.tokenize("The sea is calm.", special=False)))
+            tokens = _ids(client.json("POST", "/tokenize", dialect.tokenize(_PROBE, special=False)))
         except ClientError:
             continue
         if tokens:
@@ -184,15 +184,63 @@ def server_tokenizer(client: ControlClient, model: str) -> ServerTokenizer | Non
     return None
 
 
-def find_tokenizer(client: ControlClient, model: str, file: str | None) -> Tokenizer:
+class ChatTokenizer:
+    """Counts what a text becomes as the only message of a chat: the template's tokens are added to its own.
+
+    Args:
+        inner: counts and encodes the text itself.
+        template_tokens: what the server counted for a chat beyond ``inner``'s count of its message.
+    """
+
+    exact = True
+
+    def __init__(self, inner: Tokenizer, template_tokens: int) -> None:
+        self._inner = inner
+        self._template_tokens = template_tokens
+        self.source: Source = inner.source
+
+    def count(self, text: str) -> int:
+        """Tokens of a chat of this one message."""
+        return self._inner.count(text) + self._template_tokens
+
+    def encode(self, text: str) -> list[int] | None:
+        """Token ids of the text alone."""
+        return self._inner.encode(text)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of ids."""
+        return self._inner.decode(token_ids)
+
+
+_PROBE = "The sea is calm."
+
+
+def _template_tokens(client: ControlClient, model: str, inner: Tokenizer) -> int | None:
+    """Ask the server how many tokens a chat of one short message has; None where it sends no usage."""
+    body = {"model": model, "messages": [{"role": "user", "content": _PROBE}], "max_tokens": 1, "temperature": 0}
+    try:
+        usage = client.json("POST", "/v1/chat/completions", body).get("usage")
+    except ClientError:
+        return None
+    counted = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return counted - inner.count(_PROBE) if isinstance(counted, int) else None
+
+
+def find_tokenizer(client: ControlClient, model: str, file: str | None, *, endpoint: str = "completions") -> Tokenizer:
     """The best there is: a file where one is given, else the server's, else an estimate.
+
+    For a chat endpoint the tokens of the chat template are found out by one small request and counted in.
 
     Raises:
         UserError: if ``file`` is given and unusable.
     """
-    if file is not None:
-        return FileTokenizer(file)
-    return server_tokenizer(client, model) or EstimatingTokenizer()
+    found = FileTokenizer(file) if file is not None else server_tokenizer(client, model)
+    if found is None:
+        return EstimatingTokenizer()
+    if endpoint == "chat":
+        extra = _template_tokens(client, model, found)
+        return ChatTokenizer(found, extra) if extra is not None else found
+    return found
 
 
 def cut_to(text: str, tokens: int, tokenizer: Tokenizer) -> str:

@@ -3,8 +3,8 @@
 Its own process keeps the hot path free of everything else that Python does: drawing progress, sampling the server,
 building prompts. It ends when its input does, so it cannot outlive the generator.
 
-Messages in: ``("job", Job)``, ``("prepare",)``, ``("shots", [Shot])``, ``("no_more",)``, ``("begin", start_ns)``,
-``("drain",)``, ``("stop",)``, ``("report",)``. Out: ``("ready", connections)``, ``("tick", Tick)``,
+Messages in: ``("job", Job)``, ``("open", count)``, ``("prepare",)``, ``("shots", [Shot])``, ``("no_more",)``,
+``("begin", start_ns)``, ``("drain",)``, ``("stop",)``, ``("report",)``. Out: ``("opened",)``, ``("tick", Tick)``,
 ``("done", WorkerReport)``, ``("records", [RequestRecord], {index: text})``, ``("reported",)``.
 """
 
@@ -26,7 +26,7 @@ from shakedown.client.clock import now_ns
 from shakedown.client.reading import read_answer, to_record
 from shakedown.domain.request import RequestRecord, TokenCount
 from shakedown.load.driver import Driver
-from shakedown.load.messages import Job, Unframer, WorkerReport, frame
+from shakedown.load.messages import Unframer, WorkerReport, frame
 
 TICK_S = 0.25
 LAG_STEP_S = 0.01
@@ -48,7 +48,7 @@ class Worker(asyncio.Protocol):
         self._wall_start = 0
         self._ticking: asyncio.TimerHandle | None = None
         self._lagging: asyncio.TimerHandle | None = None
-        self._setting_up: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
         loop.set_exception_handler(self._failed)
 
     def data_received(self, data: bytes) -> None:
@@ -72,11 +72,13 @@ class Worker(asyncio.Protocol):
     def _handle(self, message: tuple[Any, ...]) -> None:
         kind = message[0]
         if kind == "job":
-            self._setting_up = self._loop.create_task(self._set_up(message[1]))
+            self._driver = Driver(message[1], self._loop, self._done)
             return
         driver = self._driver
         assert driver is not None, "the job comes first"
-        if kind == "shots":
+        if kind == "open":
+            self._opening = self._loop.create_task(self._open(driver, message[1]))
+        elif kind == "shots":
             driver.add(message[1])
         elif kind == "no_more":
             driver.close_input()
@@ -91,10 +93,9 @@ class Worker(asyncio.Protocol):
         elif kind == "report":
             self._report(driver)
 
-    async def _set_up(self, job: Job) -> None:
-        self._driver = Driver(job, self._loop, self._done)
-        await self._driver.open_connections()
-        self._send(("ready",))
+    async def _open(self, driver: Driver, count: int) -> None:
+        await driver.open_connections(count)
+        self._send(("opened",))
 
     def _begin(self, driver: Driver, start_ns: int) -> None:
         gc.collect()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.facts import EngineFacts, FlagFacts
+from shakedown.domain.words import EngineKind
 from shakedown.plan.outcome import PrunedCandidate
 
 NO_SUCH_FLAG = "engine-has-no-such-flag"
@@ -20,7 +22,7 @@ def flag_problem(candidate: Candidate, engine: EngineFacts) -> PrunedCandidate |
     source = f"flags of the installed {engine.kind} {engine.version or ''}".strip()
     known = {spelling.lstrip("-"): flag for flag in engine.flags.values() for spelling in flag.spellings}
     for name, value in candidate.args.items():
-        flag = known.get(name)
+        flag = known.get(name) or _abbreviated(name, known, engine.kind)
         if value is False or (flag is None and not engine.flags_complete):
             continue
         if flag is None:
@@ -35,6 +37,14 @@ def flag_problem(candidate: Candidate, engine: EngineFacts) -> PrunedCandidate |
             reason = f"--{name} does not take {refused!r}, only {', '.join(flag.choices or ())}{hint}"
             return PrunedCandidate(candidate=candidate, rule=REFUSED_VALUE, reason=reason, sources=(source,))
     return None
+
+
+def _abbreviated(name: str, known: Mapping[str, FlagFacts], kind: EngineKind) -> FlagFacts | None:
+    """Find the one flag that begins so: argparse takes unambiguous beginnings, llama.cpp's own parser does not."""
+    if kind is EngineKind.LLAMA_CPP:
+        return None
+    meant = {flag.name: flag for spelling, flag in known.items() if spelling.startswith(name)}
+    return next(iter(meant.values())) if len(meant) == 1 else None
 
 
 def _refused(value: ArgValue, flag: FlagFacts) -> str | None:

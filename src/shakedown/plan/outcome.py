@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from shakedown.domain.base import Value
+from shakedown.domain.base import ArgValue, Value
 from shakedown.domain.candidate import Candidate
 from shakedown.plan.capacity import Capacity
 from shakedown.plan.ceiling import Ceiling
@@ -62,3 +62,19 @@ class Plan(Value):
     ceiling: tuple[Ceiling, ...] = ()
     """The hardware's bound, likewise; empty where weights or chips are not known."""
     at_least: Duration | None = None
+    expected: dict[str, dict[str, ArgValue | None]] = Field(default_factory=dict)
+    """Effective values by candidate id, as the engine's own resolution gives them; empty where it was not asked."""
+
+    def document(self) -> dict[str, object]:
+        """The plan as JSON values; candidates carry their ids, pruned ones are candidates with rule and reason."""
+        content: dict[str, object] = self.model_dump(mode="json")
+        content["candidates"] = [_identified(candidate) for candidate in self.candidates]
+        content["pruned"] = [
+            {**_identified(entry.candidate), **entry.model_dump(mode="json", exclude={"candidate"})}
+            for entry in self.pruned
+        ]
+        return content
+
+
+def _identified(candidate: Candidate) -> dict[str, object]:
+    return {"id": candidate.id, **candidate.model_dump(mode="json")}

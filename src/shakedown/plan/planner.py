@@ -59,6 +59,7 @@ def make_plan(
         capacity=tuple(prospects.capacity),
         ceiling=tuple(prospects.ceiling),
         at_least=duration_of(spec, prospects, len(work.runnable)),
+        expected={name: answer.resolved for name, answer in work.answers.items() if name in work.runnable},
     )
 
 
@@ -149,7 +150,11 @@ class _Held:
             prunes=[rule for rule in holding if rule.verdict is RuleVerdict.PRUNE],
             completes=[rule for rule in holding if rule.verdict is RuleVerdict.COMPLETE],
             warns=[rule for rule in holding if rule.verdict is RuleVerdict.WARN],
-            undecided=[rule for rule in rules if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN],
+            undecided=[
+                rule
+                for rule in rules
+                if truths[rule.id] is None and rule.verdict is not RuleVerdict.WARN and not rule.quiet
+            ],
         )
 
     def warnings(self, engine: EngineFacts, table: FactTable) -> list[PlanWarning]:

@@ -61,6 +61,8 @@ class Rule(Value):
     """Empty: every engine."""
     versions: str = ""
     """Range of engine versions it was read in, such as ``>=0.5.10,<0.6``; empty: every version."""
+    quiet: bool = False
+    """Not knowing is the normal case: say nothing where the rule cannot be decided."""
     when: tuple[Condition, ...] = Field(min_length=1)
     reason: str
     """A sentence or two for a person; ``{arg.tp-size}`` is replaced by the fact's value."""

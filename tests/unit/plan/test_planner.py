@@ -94,3 +94,31 @@ def test_what_the_engine_itself_rejects_is_pruned_in_its_own_words() -> None:
     assert plan.pruned[0].rule == "engine-rejects"
     assert plan.pruned[0].reason == "ValueError: no such thing"
     assert baseline.id not in {candidate.id for candidate in plan.candidates}
+
+
+def test_what_the_engine_resolves_is_expected_of_it() -> None:
+    baseline = make_plan(campaign(DEMO), PlainNames(), None, None, LLAMA).candidates[0]
+    answers = {
+        baseline.id: EngineAnswer(accepted=True, resolved={"page-size": 64}),
+        "gone": EngineAnswer(accepted=True),
+    }
+    plan = make_plan(campaign(DEMO), PlainNames(), None, None, LLAMA, answers=answers)
+    assert plan.expected == {baseline.id: {"page-size": 64}}
+
+
+def test_argparse_takes_unambiguous_beginnings_of_flags() -> None:
+    text = """
+[engine]
+kind = "vllm"
+[[vary]]
+name = "x"
+options = [
+  { label = "whole", args = { kv-cache-dtype = "fp8" } },
+  { label = "beginning", args = { kv-cache = "fp8" } },
+  { label = "ambiguous", args = { max = 1 } },
+]
+"""
+    known = flags(kv_cache_dtype=("auto", "fp8"), max_num_seqs=None, max_model_len=None)
+    engine = EngineFacts(kind=EngineKind.VLLM, version="0.26.0", flags=known)
+    plan = make_plan(campaign(text), PlainNames(), None, None, engine)
+    assert [candidate.label for candidate in plan.candidates] == ["baseline", "x=beginning"]

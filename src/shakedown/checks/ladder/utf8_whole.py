@@ -6,7 +6,7 @@ from shakedown.checks.base import Context, Outcome, Rung, failed, passed
 from shakedown.checks.detectors import broken_inside
 from shakedown.domain.words import GateLevel, Verdict
 
-PROMPT = "日本語 😀 déjà, 日本語 😀 déjà, 日本語 😀"
+PROMPT = "Liste: 日本語 😀 déjà vu, 日本語 😀 déjà vu, 日本語 😀 déjà vu,"
 """A pattern that even a weak model goes on with, in characters of two, three and four bytes."""
 TOKENS = 10
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shakedown.plan.strategies.base import Ask, SearchState
-from shakedown.plan.strategies.standing import best_of, contenders, estimates, launch_counts
+from shakedown.plan.strategies.standing import best_of, contenders, estimates, launch_counts, works
 
 _DRIFT_EVERY = 12
 """Launches between two of the reference: drift of the machine is seen at a cost of one launch in thirteen."""
 
 
-def next_launch(state: SearchState, explore: Callable[[SearchState], str | None]) -> Ask | None:
-    """Give the next launch; ``explore`` names the next arm that was never launched, or None when it knows enough.
+def next_launch(
+    state: SearchState,
+    explore: Callable[[SearchState], str | None],
+    rivals: Callable[[SearchState], Sequence[str]] = contenders,
+) -> Ask | None:
+    """Give the next launch.
+
+    ``explore`` names the next arm that was never launched, or None when it knows enough; ``rivals`` names the arms, in
+    the order of the plan, between which the confirmation decides.
 
     While exploring goes on the reference is launched again now and then. When the budget allows no more than the
     confirmation of the best so far, exploring ends.
@@ -30,7 +37,7 @@ def next_launch(state: SearchState, explore: Callable[[SearchState], str | None]
     unseen = explore(state)
     if unseen is not None:
         return Ask(state.reference, "drift") if _drift_is_due(state) else Ask(unseen, "explore")
-    return _confirmation(state, _with_reference(state, contenders(state, estimates(state))))
+    return _confirmation(state, _with_reference(state, rivals(state)))
 
 
 def _finalists(state: SearchState) -> list[str]:
@@ -65,6 +72,5 @@ def _confirmation(state: SearchState, arms: Sequence[str]) -> Ask | None:
 
 
 def _drift_is_due(state: SearchState) -> bool:
-    if state.reference not in estimates(state):
-        return False
-    return state.reference not in state.order[-_DRIFT_EVERY:]
+    shown = state.observations.get(state.reference)
+    return shown is not None and works(shown) and state.reference not in state.order[-_DRIFT_EVERY:]

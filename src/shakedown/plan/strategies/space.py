@@ -25,16 +25,16 @@ class Space:
     """Option numbers, shape (arms, dimensions): 0 is the reference's option, -1 an option not in the plan."""
     sizes: tuple[int, ...]
     """Options of each dimension."""
+    ranks: tuple[IntArray | None, ...]
+    """Where all options of a dimension are numbers, at least three: the place of each in their order; else None."""
+    weights: FloatArray
+    """How much each dimension promises; they add up to 1."""
     pairs: tuple[tuple[int, int], ...]
     """Columns declared to act together."""
 
     def partners(self, column: int) -> list[int]:
         """Return the columns declared to act together with ``column``."""
         return [a + b - column for a, b in self.pairs if column in (a, b)]
-
-    def distances(self, row: int) -> IntArray:
-        """Count the dimensions in which each arm differs from that of ``row``."""
-        return np.asarray((self.codes != self.codes[row]).sum(axis=1), dtype=np.int64)
 
 
 def space_of(state: SearchState) -> Space:
@@ -52,10 +52,21 @@ def space_of(state: SearchState) -> Space:
             [column[name] for name in pair] for pair in state.interacting if len(pair) == 2 and pair <= column.keys()
         )
     )
+    weights = np.array([state.weights.get(name, 1.0) for name in names])
     return Space(
         ids=tuple(arm.id for arm in state.arms),
         names=names,
         codes=np.array(rows, dtype=np.int64).reshape(len(rows), len(names)),
         sizes=tuple(len(number) for number in numbers),
+        ranks=tuple(_ranks(labels) for labels in state.dimensions.values()),
+        weights=weights / weights.sum() if names else weights,
         pairs=tuple(pairs),
     )
+
+
+def _ranks(labels: tuple[str, ...]) -> IntArray | None:
+    try:
+        values = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return np.argsort(np.argsort(values)) if len(labels) > 2 else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shakedown.domain.words import Verdict
 from shakedown.plan.strategies.base import Observation, SearchState
 
-_ONE_SIDED_95 = 1.645
+ONE_SIDED_95 = 1.645
 """Normal quantile: an arm whose upper bound lies below the bar is worse at 95 % confidence, one-sided."""
 _PRIOR_LAUNCHES = 2
 """Degrees of freedom given to the guess that launches spread by the margin, until repeats say better."""
@@ -61,7 +61,7 @@ def estimates(state: SearchState) -> dict[str, Estimate]:
             continue
         mean = math.fsum(map(math.log, observation.ratios)) / len(observation.ratios)
         error = spread / math.sqrt(len(observation.ratios))
-        upper = math.log(observation.interval[1]) if observation.interval else mean + _ONE_SIDED_95 * error
+        upper = math.log(observation.interval[1]) if observation.interval else mean + ONE_SIDED_95 * error
         found[arm.id] = Estimate(mean, error, upper)
     return found
 
@@ -71,8 +71,9 @@ def best_of(known: Mapping[str, Estimate]) -> str | None:
     return max(known, key=lambda arm: known[arm].mean - known[arm].error, default=None)
 
 
-def contenders(state: SearchState, known: Mapping[str, Estimate]) -> list[str]:
+def contenders(state: SearchState) -> list[str]:
     """Return arms not shown to be worse than the best by the margin, in the order of the plan."""
+    known = estimates(state)
     best = best_of(known)
     if best is None:
         return []
