@@ -56,8 +56,12 @@ def _gain(result: CampaignResult, winner: CandidateResult) -> str:
         return claim
     if winner.id == reference.id:
         return f"{claim}: nothing beat the reference by more than the margin"
-    interval = "" if winner.objective_interval is None else f" ({ratio(winner.objective, winner.objective_interval)})"
-    return f"{claim}: {change(winner.objective)} than {reference.label}{interval}"
+    gain = f"{claim}: {change(winner.objective)} than {reference.label}"
+    if winner.objective_interval is None:
+        return f"{gain}, measured once and so not proven"
+    if winner.objective_interval[0] <= 1 < winner.objective:
+        gain += ", which is not proven"
+    return f"{gain} ({ratio(winner.objective, winner.objective_interval)})"
 
 
 def _others(result: CampaignResult, winner: CandidateResult | None) -> str:
@@ -100,15 +104,7 @@ def decision(result: CampaignResult) -> str:
 
 def assumptions(result: CampaignResult) -> list[str]:
     """What the verdict rests on, a sentence each."""
-    rule = result.campaign.decision
     said = [decision(result)]
-    if not rule.launch_variance_measured:
-        said.append(
-            "Each candidate was launched once: a difference between two launches of the same line is not in the "
-            "intervals."
-            if rule.launches <= 1
-            else "The variance between launches could not be measured; the intervals come from repeats alone."
-        )
     limited = [c.label for c in result.candidates if any(point.client.limited for point in c.points)]
     said.append(
         "The load generator was not the limit at any point: it sent on time and its event loop did not lag."
@@ -116,9 +112,7 @@ def assumptions(result: CampaignResult) -> list[str]:
         else f"The load generator shaped some points of {', '.join(limited)}: read those as lower bounds."
     )
     winner = next((c for c in result.candidates if result.winner and c.id == result.winner.id), None)
-    if winner is not None and winner.lossy:
-        said.append(f"The winner changes the model's output distribution: {'; '.join(winner.lossy)}.")
-    elif winner is not None:
+    if winner is not None and not winner.lossy:
         said.append("No setting of the winner is known to change the model's output distribution.")
     if result.campaign.overhead_share is not None:
         said.append(f"Shakedown's own share of the wall time was {percent(result.campaign.overhead_share)}.")
@@ -139,6 +133,8 @@ def why(candidate: CandidateResult, result: CampaignResult) -> str:
         return f"{change(candidate.standing.ratio)} than the best: {against}"
     if candidate.standing.status is Standing.EQUIVALENT:
         return f"equal to the best within {margin}: {against}"
+    if candidate.standing.interval is None:
+        return f"not told apart from the best: nothing was repeated, so there is no interval round {against}"
     return f"the interval does not say whether it is within {margin} of the best: {against}"
 
 

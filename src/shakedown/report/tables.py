@@ -46,6 +46,11 @@ class Level:
         return str(self.concurrency) if self.concurrency is not None else f"{number(self.request_rate)}/s"
 
     @property
+    def place(self) -> tuple[str, int | None, float | None]:
+        """What makes a point one of this level."""
+        return (self.workload, self.concurrency, self.request_rate)
+
+    @property
     def key(self) -> tuple[str, float, bool]:
         """Orders levels: by workload, then by load; closed loops before open ones."""
         return (self.workload, self.concurrency or self.request_rate or 0.0, self.concurrency is None)

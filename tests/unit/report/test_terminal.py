@@ -68,6 +68,25 @@ def test_narrow_terminals_get_the_best_load_and_no_line_too_long() -> None:
     assert all(len(line) <= 80 for line in text.splitlines() if line != command)
 
 
+def test_a_gain_without_an_interval_is_not_called_proven() -> None:
+    result = demo_result()
+    once = tuple(
+        candidate.model_copy(
+            update={
+                "objective_interval": None,
+                "standing": candidate.standing and candidate.standing.model_copy(update={"interval": None}),
+            }
+        )
+        for candidate in result.candidates
+    )
+    text = " ".join(rendered(result.model_copy(update={"candidates": once})).split())
+    assert "11 % faster than baseline, measured once and so not proven." in text
+    assert "nothing was repeated, so there is no interval round 0.905" in text
+    wide = tuple(candidate.model_copy(update={"objective_interval": (0.9, 1.3)}) for candidate in result.candidates)
+    text = rendered(result.model_copy(update={"candidates": wide}))
+    assert "faster than baseline, which is not proven (1.107 [0.900, 1.300])." in text
+
+
 def test_no_winner_and_unfinished_campaigns_say_so() -> None:
     nobody = demo_result().model_copy(update={"winner": None})
     assert "No candidate qualified." in rendered(nobody)

@@ -19,10 +19,11 @@ LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One drawing with the title a reader sees above it."""
+    """One drawing with the title a reader sees above it; ``broad`` ones take the whole width of the page."""
 
     title: str
     svg: Markup
+    broad: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,12 +49,8 @@ def draw(result: CampaignResult) -> list[Panel]:
         if (origin := candidate.derived_from) in places and candidate.id in places and origin is not None
     ]
     label = f"Timeline of {len(trials)} launches over {duration(end - start)}."
-    return [
-        Panel(
-            "launches, failures and remedies",
-            svg(label, _axis(x, height), *remedies, *marks, height=height, width=WIDE),
-        )
-    ]
+    drawing = svg(label, _axis(x, height), *remedies, *marks, height=height, width=WIDE)
+    return [Panel("launches, failures and remedies", drawing, broad=True)]
 
 
 def _axis(x: Scale, height: float) -> Markup:
