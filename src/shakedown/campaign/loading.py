@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from shakedown.client.clock import wall_time
 from shakedown.client.control import ControlClient
@@ -14,6 +16,7 @@ from shakedown.domain.trial import TrialRequest
 from shakedown.domain.workload import PointPlan, Target
 from shakedown.engines.base import Engine
 from shakedown.load.generator import Progress, run_point
+from shakedown.load.pool import WorkerPool
 from shakedown.load.prompts import PromptSource, prompt_source
 from shakedown.load.records import write_parquet
 from shakedown.load.tokenizers import find_tokenizer
@@ -42,6 +45,14 @@ class LoadStage:
         self._control = ControlClient(target.base_url, api_key=target.api_key, timeout_s=5.0)
         self._tokenizer = find_tokenizer(self._control, target.model, None)
         self._sources: dict[str, PromptSource] = {}
+        self._pool = WorkerPool()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._pool.close()
+        self._control.close()
 
     def measure(self, plan: PointPlan) -> None:
         """Measure one point and emit its events."""
@@ -63,6 +74,7 @@ class LoadStage:
             on_progress=lambda progress: self._emit(_progress(plan, progress)),
             should_stop=self._should_stop,
             sample_server=self._sample,
+            pool=self._pool,
         )
         name = f"{workload.name}-{_level_name(plan)}-{plan.repeat}.parquet"
         write_parquet(result.records, self._folder / name)

@@ -115,14 +115,14 @@ class _Stages:
         return None if failed is None else self._rejected(failed)
 
     def _load(self, ready: ServerReady) -> TrialFinished | None:
-        stage = LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop)
-        for plan in self.request.points:
-            if self.should_stop():
-                return None
-            stage.measure(plan)
-            died = self.server.poll()
-            if died is not None:
-                return self._failed(Verdict.CRASHED, died, Stage.LOAD)
+        with LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop) as stage:
+            for plan in self.request.points:
+                if self.should_stop():
+                    return None
+                stage.measure(plan)
+                died = self.server.poll()
+                if died is not None:
+                    return self._failed(Verdict.CRASHED, died, Stage.LOAD)
         return None
 
     def _qualified(self, warnings: tuple[Symptom, ...]) -> TrialFinished | None:

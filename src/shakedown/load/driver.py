@@ -104,6 +104,13 @@ class Driver:
         self.spool.close()
         self._reset(start_ns=0)
 
+    def close(self) -> None:
+        """Close the idle connections and what is kept; the phase is over."""
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+        self.spool.close()
+
     def add(self, shots: list[Shot]) -> None:
         """Queue further shots; those of an open loop come in the order they are due."""
         head = self._job.head

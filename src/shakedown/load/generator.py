@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ def run_point(
     sample_server: Sampler | None = None,
     workers: int | None = None,
     stop_when: Sequence[StopCondition] = (),
+    pool: WorkerPool | None = None,
 ) -> PointResult:
     """Measure one load point.
 
@@ -66,6 +68,7 @@ def run_point(
         sample_server: cumulative counters and gauges of the server; called beside the load, not in its way.
         workers: processes that send; None decides by concurrency and cores.
         stop_when: conditions that end the measured window before its extent (``shakedown.load.stopping``).
+        pool: worker processes to use again; None starts and ends its own.
 
     Raises:
         UserError: if the base URL is none, or a header holds a line break.
@@ -73,15 +76,23 @@ def run_point(
     """
     jobs = _jobs(target, plan, workers)
     seen = _sent_before.setdefault(target.base_url, set())
-    with WorkerPool(jobs) as pool:
-        hooks = Hooks(on_progress, should_stop, stop_when)
-        run = Run(pool, plan, Shots(target, plan, prompts, seen), hooks)
-        if plan.warmup_requests and not run.warm_up():
-            return _result(plan, [], run, CounterWindow(), Telemetry())
-        run.stock()
-        with CounterSampling(sample_server) as counters, TelemetrySampling() as telemetry:
-            run.measure()
-        records = run.collect(tokenizer)
+    hooks = Hooks(on_progress, should_stop, stop_when)
+    with contextlib.ExitStack() as stack:
+        lent = pool or stack.enter_context(WorkerPool())
+        run = Run(lent, plan, Shots(target, plan, prompts, seen), hooks)
+        whole = False
+        try:
+            lent.assign(jobs)
+            if plan.warmup_requests and not run.warm_up():
+                return _result(plan, [], run, CounterWindow(), Telemetry())
+            run.stock()
+            with CounterSampling(sample_server) as counters, TelemetrySampling() as telemetry:
+                run.measure()
+            records = run.collect(tokenizer)
+            whole = run.phase.stop_reason is None
+        finally:
+            if not whole:
+                lent.close()  # workers that were stopped in the middle are not used again
         return _result(plan, records, run, counters.window, telemetry.readings)
 
 

@@ -85,11 +85,22 @@ class WorkerProcess:
 
 
 class WorkerPool:
-    """Workers of one point, started together; leaving the ``with`` block ends them."""
+    """Workers for one point after another; leaving the ``with`` block ends them.
 
-    def __init__(self, jobs: list[Job]) -> None:
+    Starting a worker takes a fifth of a second, which short points would spend again and again.
+    """
+
+    def __init__(self) -> None:
         self._inbox: queue.SimpleQueue[tuple[int, tuple[Any, ...]]] = queue.SimpleQueue()
-        self.workers = [WorkerProcess(number, self._inbox) for number in range(len(jobs))]
+        self._started: list[WorkerProcess] = []
+        self.workers: list[WorkerProcess] = []
+        """Those of the present point."""
+
+    def assign(self, jobs: list[Job]) -> None:
+        """Give each of as many workers as there are jobs its job; starts those that are missing."""
+        while len(self._started) < len(jobs):
+            self._started.append(WorkerProcess(len(self._started), self._inbox))
+        self.workers = self._started[: len(jobs)]
         for worker, job in zip(self.workers, jobs, strict=True):
             worker.send("job", job)
 
@@ -97,8 +108,14 @@ class WorkerPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for worker in self.workers:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers; ``assign`` starts new ones."""
+        for worker in self._started:
             worker.close()
+        self._started, self.workers = [], []
+        self._inbox = queue.SimpleQueue()  # what an ended worker still said concerns nobody
 
     def send(self, *message: object) -> None:
         """Send a message to all."""

@@ -72,6 +72,8 @@ class Worker(asyncio.Protocol):
     def _handle(self, message: tuple[Any, ...]) -> None:
         kind = message[0]
         if kind == "job":
+            if self._driver is not None:
+                self._driver.close()
             self._driver = Driver(message[1], self._loop, self._done)
             return
         driver = self._driver
