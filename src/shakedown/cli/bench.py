@@ -78,7 +78,7 @@ def command(
 
     Example: shakedown bench --base-url http://127.0.0.1:8000 --concurrency 1,4,16 --requests 64
     """
-    from shakedown.load.bench import BenchOptions, BenchWatch, run_bench  # noqa: PLC0415 - --help must not wait for numpy
+    from shakedown.load.bench import BenchOptions, BenchWatch, run_bench
 
     target = Target(
         base_url=base_url,

@@ -25,7 +25,7 @@ def write_curve(points: list[PointSummary], folder: Path) -> None:
     ]
     if len(rows) < MIN_POINTS:
         return
-    import altair as alt  # noqa: PLC0415 - heavy, and only for files
+    import altair as alt
 
     base = alt.Chart(alt.Data(values=rows)).encode(  # type: ignore[no-untyped-call] # altair's gap
         x=alt.X("latency:Q", title="end-to-end latency, mean (s)"),

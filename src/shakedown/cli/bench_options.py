@@ -31,7 +31,7 @@ def parse_slo(text: str | None) -> dict[str, float]:
     Raises:
         UserError: if a part is not METRIC_STATISTIC=DURATION.
     """
-    from shakedown.stats.goodput import slo_parts  # noqa: PLC0415 - numpy
+    from shakedown.stats.goodput import slo_parts
 
     limits: dict[str, float] = {}
     for part in (text or "").split(","):

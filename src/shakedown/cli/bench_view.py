@@ -79,7 +79,7 @@ class BenchView:
         """A point is measured: keep its records."""
         self._points.append(result.summary)
         if self._out is not None:
-            from shakedown.load.records import write_parquet  # noqa: PLC0415 - pyarrow
+            from shakedown.load.records import write_parquet
 
             write_parquet(result.records, self._out / f"{_file_name(result.summary)}.parquet")
 

@@ -33,8 +33,10 @@ class ControlClient:
     ) -> None:
         sent = ({"Authorization": f"Bearer {api_key}"} if api_key else {}) | dict(headers or {})
         # trust_env=False: a proxy in the environment must never stand between a client and the server beside it.
+        # Without TLS nothing is verified, and reading the certificate authorities takes longer than a request.
+        verify = verify_tls and base_url.startswith("https:")
         self._http = httpx.Client(
-            base_url=base_url.rstrip("/"), headers=sent, timeout=timeout_s, trust_env=False, verify=verify_tls
+            base_url=base_url.rstrip("/"), headers=sent, timeout=timeout_s, trust_env=False, verify=verify
         )
 
     def __enter__(self) -> Self:

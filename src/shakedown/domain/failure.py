@@ -8,6 +8,16 @@ from shakedown.domain.base import ArgValue, Value
 from shakedown.domain.words import Category, Stage
 
 
+class Adjustment(Value):
+    """A change relative to the present value of a numeric argument: ``value * times + add``, not below ``least``."""
+
+    times: float = Field(default=1.0, gt=0)
+    add: float = 0.0
+    default: float | None = None
+    """The engine's own value, used where the argument is not given; None: cannot be adjusted unless given."""
+    least: float | None = None
+
+
 class Remedy(Value):
     """What to change, in words and for a machine. Empty ``set``, ``remove`` and ``env`` means: advice only."""
 
@@ -16,13 +26,17 @@ class Remedy(Value):
     remove_args: tuple[str, ...] = ()
     set_env: dict[str, str] = Field(default_factory=dict)
     remove_env: tuple[str, ...] = ()
+    avoid_args: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Argument to values that cannot work: an argument that has one of them is taken away (the engine then chooses)."""
+    adjust_args: dict[str, Adjustment] = Field(default_factory=dict)
     retry_unchanged: bool = False
     """Launching the same line again may succeed (a port that was taken, a GPU that was still busy)."""
 
     @property
     def actionable(self) -> bool:
         """Whether a machine can apply it."""
-        return bool(self.set_args or self.remove_args or self.set_env or self.remove_env or self.retry_unchanged)
+        changes = (self.set_args, self.remove_args, self.set_env, self.remove_env, self.avoid_args, self.adjust_args)
+        return any(changes) or self.retry_unchanged
 
 
 class RootCause(Value):

@@ -64,6 +64,8 @@ class CandidateResult(Value):
     objective: float | None = None
     """Geometric mean of ratios to the reference over all points; 1.0 is the reference."""
     objective_interval: Interval | None = None
+    launch_ratios: tuple[float, ...] = ()
+    """The objective of each measured launch by itself, as a ratio to the reference's mean."""
     standing: StandingResult | None = None
     command: str | None = None
     """A shell line that starts it."""
@@ -112,6 +114,20 @@ class DecisionRule(Value):
     launch_variance_measured: bool
 
 
+class CeilingResult(Value):
+    """The most that a candidate can do at a load level by the plan's roofline, for the picture of scaling."""
+
+    output_tokens_per_s: float = Field(gt=0)
+    candidate_id: str | None = None
+    """None: it holds for all candidates."""
+    workload: str | None = None
+    """None: it holds for all workloads."""
+    concurrency: int | None = None
+    """None: it holds at every level."""
+    explanation: str = ""
+    """What it was computed from, in words with numbers."""
+
+
 class CampaignInfo(Value):
     """The campaign itself."""
 
@@ -143,3 +159,4 @@ class CampaignResult(Value):
     winner: Winner | None = None
     findings: tuple[Finding, ...] = ()
     trials: tuple[TrialResult, ...] = ()
+    ceilings: tuple[CeilingResult, ...] = ()

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate
+from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
 from shakedown.domain.words import EngineKind
 
@@ -101,6 +102,10 @@ class Engine(Protocol):
 
     def launch_plan(self, candidate: Candidate, *, host: str, port: int) -> LaunchPlan:
         """Turn a candidate into a process. Metrics that counters need are switched on."""
+        ...
+
+    def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
+        """Say what the arguments mean for memory and speed, in the vocabulary that ``plan`` works with."""
         ...
 
     def effective_settings(

@@ -19,7 +19,7 @@ _PLAIN = (
 
 
 def _schema() -> Any:
-    import pyarrow as pa  # noqa: PLC0415 - heavy, only where Parquet is used
+    import pyarrow as pa
 
     counts = {name: pa.int32() for name in ("input_tokens", "output_tokens", "requested_tokens")}
     counts |= {name: pa.int32() for name in ("drafted_tokens", "accepted_tokens")}
@@ -39,8 +39,8 @@ def write_parquet(records: Iterable[RequestRecord], path: Path) -> None:
     Raises:
         StoreError: if it cannot be written.
     """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     schema = _schema()
     partial = path.with_name(path.name + ".partial")
@@ -65,8 +65,8 @@ def _groups(records: Iterable[RequestRecord]) -> Iterator[Sequence[RequestRecord
 
 def _lists(values: Sequence[array[int]], kind: Any) -> Any:
     """A list column without a Python object for each element."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
+    import numpy as np
+    import pyarrow as pa
 
     offsets = np.concatenate(([0], np.cumsum([len(value) for value in values]))).astype(np.int32)
     dtype = np.int64 if kind == pa.int64() else np.int32
@@ -89,8 +89,8 @@ def iterate_parquet(path: Path) -> Iterator[RequestRecord]:
     Raises:
         StoreError: if the file cannot be read.
     """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy import stats
 
 from shakedown.domain.workload import LoadLevel
 
@@ -57,9 +56,11 @@ class IntervalNarrow:
         least = max(3 * self.batches, 3 * (view.level.concurrency or 1))
         if len(view.finished) < least:
             return None
+        from scipy.special import stdtrit  # here, not above: most points never need it, and it is slow to import
+
         latencies = np.array([end - sent for sent, _, end in view.finished], dtype=np.float64)
         means = np.array([part.mean() for part in np.array_split(latencies, self.batches)])
-        quantile = float(stats.t.ppf((1 + self.confidence) / 2, self.batches - 1))
+        quantile = float(stdtrit(self.batches - 1, (1 + self.confidence) / 2))
         half_width = quantile * float(means.std(ddof=1)) / math.sqrt(self.batches)
         return "interval" if half_width <= self.relative * float(means.mean()) else None
 

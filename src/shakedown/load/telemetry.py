@@ -83,7 +83,7 @@ class TelemetrySampling:
 
 def _open_nvml() -> tuple[Any, list[Any]]:
     """NVML and a handle of each GPU; nothing where there is no driver."""
-    import pynvml  # noqa: PLC0415 - only here
+    import pynvml
 
     try:
         pynvml.nvmlInit()

@@ -72,7 +72,7 @@ class FileTokenizer:
     exact = True
 
     def __init__(self, path: str) -> None:
-        import tokenizers  # noqa: PLC0415 - heavy, and not needed without a file
+        import tokenizers
 
         file = Path(path)
         if file.is_dir():

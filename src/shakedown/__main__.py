@@ -1,0 +1,5 @@
+"""``python -m shakedown``."""
+
+from shakedown.cli.main import main
+
+main()

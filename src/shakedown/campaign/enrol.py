@@ -1,0 +1,94 @@
+"""Puts the plan's candidates into the store, and refuses to go on in a folder that began under other conditions."""
+
+from __future__ import annotations
+
+from shakedown.campaign.subject import Subject
+from shakedown.domain.candidate import Candidate
+from shakedown.domain.errors import UserError
+from shakedown.domain.record import CandidateRecord
+from shakedown.domain.words import Verdict
+from shakedown.engines.base import Engine
+from shakedown.plan.outcome import Plan
+from shakedown.plan.planner import make_plan
+from shakedown.store.campaign_store import CampaignStore
+
+PLAN = "plan"
+"""Key of the fact that holds the plan's warnings, capacity and ceiling."""
+INERT = "inert"
+"""Rules whose id begins with this word say that a setting has nothing to act on."""
+
+
+def enrol(subject: Subject, engine: Engine, store: CampaignStore) -> Plan:
+    """Plan the campaign and store its candidates; those already there keep what is known of them.
+
+    Raises:
+        UserError: the engine or machine is not the one that the folder's results come from.
+    """
+    _same_conditions(subject, store)
+    plan = make_plan(
+        subject.spec, engine, subject.model, subject.machine, subject.engine, builds=subject.builds, answers=None
+    )
+    store.put_fact(PLAN, plan.model_dump(mode="json", exclude={"candidates", "pruned"}))
+    known = {record.candidate.id for record in store.candidates()}
+    inert = _inert_settings(plan)
+    for candidate in plan.candidates:
+        if candidate.id not in known:
+            store.put_candidate(candidate_record(candidate, engine, inert=inert.get(candidate.id, ())))
+    for pruned in plan.pruned:
+        if pruned.candidate.id not in known:
+            record = candidate_record(pruned.candidate, engine)
+            store.put_candidate(
+                record.model_copy(
+                    update={
+                        "verdict": Verdict.PRUNED,
+                        "reason": pruned.reason,
+                        "rule": pruned.rule,
+                        "rule_sources": pruned.sources,
+                        "mended_by": pruned.completed,
+                    }
+                )
+            )
+    return plan
+
+
+def candidate_record(candidate: Candidate, engine: Engine, *, inert: tuple[str, ...] = ()) -> CandidateRecord:
+    """A candidate that nothing is known of yet but what its arguments say."""
+    return CandidateRecord(
+        candidate=candidate,
+        lossy=tuple(engine.lossy_settings(candidate.args)),
+        inert=inert,
+        command=engine.command_line(candidate),
+    )
+
+
+def _inert_settings(plan: Plan) -> dict[str, tuple[str, ...]]:
+    said: dict[str, tuple[str, ...]] = {}
+    for warning in plan.warnings:
+        if warning.rule.startswith(INERT):
+            for candidate in warning.candidates:
+                said[candidate] = (*said.get(candidate, ()), warning.reason)
+    return said
+
+
+def _same_conditions(subject: Subject, store: CampaignStore) -> None:
+    before, now = store.facts(), subject.facts()
+    for key, wanted in (("engine", ("version", "packages")), ("machine", ("name", "gpus", "cpu"))):
+        for name in wanted:
+            then, today = before.get(key, {}).get(name), now.get(key, {}).get(name)
+            if key in before and _identity(then) != _identity(today):
+                raise UserError(
+                    f"{store.folder}: began with {key} {name} {then!r}, which is now {today!r}; results under "
+                    "different conditions are never pooled. Choose another folder with --out, and compare the two."
+                )
+    for key, value in now.items():
+        store.put_fact(key, value)
+
+
+def _identity(value: object) -> object:
+    """Leave out of GPU facts what changes from minute to minute."""
+    if isinstance(value, list):
+        return [
+            {name: item.get(name) for name in ("name", "memory_total_bytes")} if isinstance(item, dict) else item
+            for item in value
+        ]
+    return value

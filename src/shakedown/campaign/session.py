@@ -1,0 +1,57 @@
+"""One run of a campaign file in a folder, from opening the file to the result: what ``run`` and ``demo`` call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from shakedown.campaign.interrupt import stop_signals
+from shakedown.campaign.loader import LoadedCampaign
+from shakedown.campaign.places.local import LocalPlace
+from shakedown.campaign.results import write_result
+from shakedown.campaign.runner import CampaignRunner, Ended
+from shakedown.campaign.subject import inspect_subject
+from shakedown.domain.progress import Watch
+from shakedown.launch.orphans import find_orphans, kill_orphans
+from shakedown.store.campaign_store import CampaignStore
+
+
+def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Callable[[str], None]) -> Ended:
+    """Run or resume a campaign on this machine; the folder then holds ``result.json``.
+
+    Args:
+        loaded: the campaign file.
+        folder: results folder, made if missing.
+        watch: told what happens while it runs.
+        tell: told, in a sentence, what takes time before the first launch.
+
+    Raises:
+        UserError: what the file names cannot be used, or the folder belongs to something else.
+        StoreError: the folder cannot be written.
+    """
+    subject = inspect_subject(loaded.spec, progress=tell)
+    with (
+        stop_signals() as interrupt,
+        CampaignStore.create_or_open(
+            folder,
+            name=loaded.spec.campaign.name,
+            campaign_text=loaded.text,
+            spec=loaded.spec.model_dump(mode="json"),
+        ) as store,
+    ):
+        _clear_orphans(folder, tell)
+        place = LocalPlace()
+        try:
+            ended = CampaignRunner(subject, store, place, watch=watch, interrupt=interrupt).run()
+        finally:
+            place.close()
+    write_result(folder, ended.result)
+    return ended
+
+
+def _clear_orphans(folder: Path, tell: Callable[[str], None]) -> None:
+    """Kill what an earlier run of this folder left behind; name, and leave alone, what other campaigns left."""
+    for orphan in kill_orphans(folder):
+        tell(f"killed process {orphan.pid}, left behind by an earlier run: {orphan.command}")
+    for orphan in find_orphans():
+        tell(f"process {orphan.pid} was left behind by {orphan.folder} and may hold memory: {orphan.command}")

@@ -1,0 +1,179 @@
+"""One trial: launch, ready, gates, load, clean shutdown. Everything it learns leaves it as events."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shakedown.campaign.loading import LoadStage
+from shakedown.checks.runner import run_checks
+from shakedown.client.clock import wall_time
+from shakedown.diagnose.diagnose import diagnose_lines
+from shakedown.diagnose.warnings import warnings_in
+from shakedown.domain.check import CheckResult
+from shakedown.domain.events import CheckFinished, Event, ServerReady, TrialFinished, TrialStarted
+from shakedown.domain.failure import Failure, RootCause, Symptom
+from shakedown.domain.trial import TrialRequest
+from shakedown.domain.words import CheckVerdict, Stage, Verdict
+from shakedown.domain.workload import Target
+from shakedown.engines.base import Engine
+from shakedown.engines.registry import engine_for
+from shakedown.launch.port import free_port
+from shakedown.launch.server import Ended, Server
+
+Emit = Callable[[Event], None]
+API_KEY_ARG = "api-key"
+
+
+def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bool]) -> None:
+    """Run one trial to its end; the server and all it started are gone when this returns.
+
+    Args:
+        request: candidate, gates, load points, limits, folder.
+        emit: gets every event in order; the last one is ``TrialFinished``, unless the trial was stopped.
+        should_stop: asked again and again; once True, the trial ends without a verdict.
+    """
+    candidate = request.candidate
+    emit(
+        TrialStarted(
+            at=wall_time(),
+            candidate_id=candidate.id,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            versions=candidate.engine.versions,
+        )
+    )
+    engine = engine_for(candidate.engine.kind)
+    port = request.port or free_port(request.host)
+    api_key = candidate.args.get(API_KEY_ARG)
+    server = Server.start(
+        engine.launch_plan(candidate, host=request.host, port=port),
+        engine,
+        folder=Path(request.folder),
+        host=request.host,
+        port=port,
+        limits=request.limits,
+        model_name=candidate.model.name,
+        on_event=emit,
+        api_key=api_key if isinstance(api_key, str) else None,
+    )
+    stages = _Stages(
+        request=request,
+        engine=engine,
+        server=server,
+        emit=emit,
+        should_stop=should_stop,
+        api_key=api_key if isinstance(api_key, str) else None,
+    )
+    try:
+        outcome = stages.outcome()
+    finally:
+        server.stop()
+    if outcome is not None:
+        emit(outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stages:
+    """The stages of a trial whose server was started."""
+
+    request: TrialRequest
+    engine: Engine
+    server: Server
+    emit: Emit
+    should_stop: Callable[[], bool]
+    api_key: str | None
+
+    def outcome(self) -> TrialFinished | None:
+        """Go through all stages; None when the trial was stopped from outside."""
+        ready = self.server.wait_ready(self.should_stop)
+        if ready is None:
+            return None
+        if isinstance(ready, Ended):
+            verdict = Verdict.HUNG if ready.evidence.stalled else Verdict.FAILED
+            return self._failed(verdict, ready, ready.evidence.stage or Stage.BOOT)
+        warnings = warnings_in(self.server.log_lines(), engine=self.engine.kind)
+        ready = ready.model_copy(update={"warnings": warnings})
+        self.emit(ready)
+        return self._gates(ready) or self._load(ready) or self._qualified(warnings)
+
+    def _gates(self, ready: ServerReady) -> TrialFinished | None:
+        report = run_checks(
+            self._target(ready),
+            self.engine,
+            self.request.gates,
+            on_result=lambda check: self.emit(CheckFinished(at=wall_time(), check=check)),
+            should_stop=self.should_stop,
+        )
+        died = self.server.poll()
+        if died is not None:
+            return self._failed(Verdict.CRASHED, died, Stage.CHECK)
+        failed = next((check for check in report.checks if check.verdict is CheckVerdict.FAIL), None)
+        return None if failed is None else self._rejected(failed)
+
+    def _load(self, ready: ServerReady) -> TrialFinished | None:
+        stage = LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop)
+        for plan in self.request.points:
+            if self.should_stop():
+                return None
+            stage.measure(plan)
+            died = self.server.poll()
+            if died is not None:
+                return self._failed(Verdict.CRASHED, died, Stage.LOAD)
+        return None
+
+    def _qualified(self, warnings: tuple[Symptom, ...]) -> TrialFinished | None:
+        if self.should_stop():
+            return None
+        reason = "started, passed its gates and was measured"
+        return TrialFinished(at=wall_time(), verdict=Verdict.QUALIFIED, reason=reason, warnings=warnings)
+
+    def _rejected(self, check: CheckResult) -> TrialFinished:
+        failure = Failure(
+            category=None,
+            signature=None,
+            stage=Stage.CHECK,
+            root_line=None,
+            title=check.summary,
+            cause=f"the check {check.name} failed",
+        )
+        reason = f"{check.name}: {check.summary}"
+        return TrialFinished(at=wall_time(), verdict=check.fails_as, reason=reason, failure=failure)
+
+    def _failed(self, verdict: Verdict, ended: Ended, stage: Stage) -> TrialFinished | None:
+        if self.should_stop():
+            return None
+        diagnosis = diagnose_lines(
+            self.server.log_lines(),
+            engine=self.engine.kind,
+            evidence=ended.evidence.model_copy(update={"stage": stage}),
+            engine_version=self.request.candidate.engine.versions.get(self.engine.kind),
+        )
+        failure = ended.failure or failure_of(diagnosis.root, stage, ended.reason)
+        reason = f"{failure.title}: {failure.root_line}" if failure.root_line else failure.title
+        return TrialFinished(
+            at=wall_time(), verdict=verdict, reason=reason, failure=failure, warnings=diagnosis.warnings
+        )
+
+    def _target(self, ready: ServerReady) -> Target:
+        return Target(base_url=ready.base_url, model=self.request.candidate.model.name, api_key=self.api_key)
+
+
+def failure_of(root: RootCause | None, stage: Stage, reason: str) -> Failure:
+    """Put a diagnosed root cause into the results vocabulary; without one, ``reason`` is all that is known."""
+    if root is None:
+        return Failure(category=None, signature=None, stage=stage, root_line=None, title=reason)
+    return Failure(
+        category=root.category,
+        signature=root.signature,
+        stage=stage,
+        root_line=root.line,
+        line_number=root.line_number,
+        title=root.title,
+        cause=root.cause,
+        remedy=root.remedy,
+        sources=root.sources,
+    )

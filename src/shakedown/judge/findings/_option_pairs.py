@@ -1,0 +1,84 @@
+"""Equal pairs of one dimension, sorted into inert flags, suspicious nulls and plain equivalents, by options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from shakedown.domain.candidate import Candidate
+from shakedown.domain.result import Comparison
+from shakedown.domain.words import ComparisonStatus
+from shakedown.judge.settings import alters_the_step, difference, on_off_flags_only, option
+from shakedown.judge.view import Judged
+
+
+class Meaning(Enum):
+    """What it means that two options are equal."""
+
+    SUSPICIOUS = "the change alters the step itself"
+    INERT = "an on/off flag that changed nothing"
+    EQUIVALENT = "two values of one choice"
+
+
+@dataclass
+class OptionPair:
+    """Two options of one dimension, wherever else two candidates agree."""
+
+    dimension: str
+    a: str
+    b: str
+    equal: list[tuple[Candidate, Candidate, Comparison]] = field(default_factory=list)
+    compared: int = 0
+
+    def candidates(self) -> tuple[str, ...]:
+        """Ids of the candidates that are equal."""
+        return tuple(dict.fromkeys(item.id for a, b, _ in self.equal for item in (a, b)))
+
+    def ratios(self, judged: Judged) -> list[dict[str, object]]:
+        """The pairs with their ratios, over all points and at each."""
+        return [
+            {
+                "a": a.label,
+                "b": b.label,
+                "ratio": comparison.ratio,
+                "interval": comparison.interval,
+                "at_points": {str(key): value for key, value in judged.experiment.point_ratios(a.id, b.id).items()},
+            }
+            for a, b, comparison in self.equal
+        ]
+
+    def where(self) -> str:
+        """In how many comparisons it held, where there were several."""
+        if self.compared == 1:
+            return ""
+        return f" in {len(self.equal)} of {self.compared} comparisons"
+
+
+def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
+    """Pairs of options that are equal in the given sense."""
+    told = {frozenset((comparison.a, comparison.b)): comparison for comparison in judged.comparisons}
+    pairs: dict[tuple[str, str, str], OptionPair] = {}
+    for first, second, name in judged.one_dimension_pairs:
+        comparison = told.get(frozenset((first, second)))
+        if comparison is None:
+            continue
+        a, b = judged.records[first].candidate, judged.records[second].candidate
+        key = (name, option(a, name), option(b, name))
+        pair = pairs.setdefault(key, OptionPair(*key))
+        pair.compared += 1
+        if _meaning(judged, a, b, comparison) is meaning:
+            pair.equal.append((a, b, comparison))
+    yield from (pair for pair in pairs.values() if pair.equal)
+
+
+def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison) -> Meaning | None:
+    if comparison.status not in (ComparisonStatus.EQUIVALENT, ComparisonStatus.INCONCLUSIVE):
+        return None
+    differing = difference(a, b)
+    null = judged.equal_at_every_point(comparison.a, comparison.b)
+    if null and alters_the_step(differing):
+        return Meaning.SUSPICIOUS
+    if null and on_off_flags_only(differing):
+        return Meaning.INERT
+    return Meaning.EQUIVALENT if comparison.status is ComparisonStatus.EQUIVALENT else None

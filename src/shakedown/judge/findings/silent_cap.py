@@ -1,0 +1,69 @@
+"""The server runs fewer requests at once than the load asks for, and nobody told it to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shakedown.domain.candidate import Candidate
+from shakedown.domain.result import Finding
+from shakedown.domain.words import FindingKind
+from shakedown.judge.settings import as_text
+from shakedown.judge.view import Judged
+from shakedown.judge.wording import listed
+
+KIND = FindingKind.SILENT_CAP
+
+_CAP_ARGS = ("max-running-requests", "max-num-seqs", "max-batch-size", "parallel")
+
+
+def find(judged: Judged) -> Iterator[Finding]:
+    """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests."""
+    for record in judged.evidence.candidates:
+        candidate = record.candidate
+        found = _cap(judged, candidate.id)
+        if found is None:
+            continue
+        cap, source = found
+        if any(as_text(candidate.args[name]) == str(cap) for name in _CAP_ARGS if name in candidate.args):
+            continue
+        beyond = sorted({p.concurrency for p in judged.points(candidate.id) if p.concurrency and p.concurrency > cap})
+        if not beyond:
+            continue
+        uncapped = _not_capped(judged, candidate, beyond[-1])
+        crossing = f" Comparisons with {listed(uncapped)} cross this cap." if uncapped else ""
+        yield Finding(
+            kind=KIND,
+            summary=(
+                f"{judged.label(candidate.id)} runs at most {cap} requests at once; at concurrency "
+                f"{listed([str(level) for level in beyond])} the rest only waited.{crossing}"
+            ),
+            evidence={"cap": cap, "source": source, "concurrency_beyond": beyond, "not_capped": uncapped},
+            candidates=(candidate.id,),
+            advice="Set the limit of running requests explicitly, equal for all candidates, or compare only up to "
+            f"concurrency {cap}.",
+        )
+
+
+def _cap(judged: Judged, candidate_id: str) -> tuple[int, str] | None:
+    said = judged.effective(candidate_id, "max_running_requests")
+    if isinstance(said, int | float) and said > 0:
+        return int(said), "effective settings"
+    seen = [
+        point.counters.running_max
+        for point in judged.points(candidate_id)
+        if point.counters.running_max
+        and point.counters.queued_max
+        and point.concurrency
+        and point.counters.running_max < point.concurrency
+    ]
+    return (int(max(seen)), "running and queued requests during load") if seen else None
+
+
+def _not_capped(judged: Judged, candidate: Candidate, level: int) -> list[str]:
+    """Labels of other measured candidates that run ``level`` requests at once."""
+    found = []
+    for other in judged.qualified():
+        cap = _cap(judged, other.candidate.id)
+        if other.candidate.id != candidate.id and judged.points(other.candidate.id) and (not cap or cap[0] >= level):
+            found.append(judged.label(other.candidate.id))
+    return found

@@ -1,0 +1,34 @@
+"""Keeps keys and tokens out of what is stored and shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_HIDDEN = "***"
+_SECRET_NAME = re.compile(
+    r"(?:^|[_-])(?:keys?|apikeys?|token|secrets?|password|passwd|credentials?|auth)$", re.IGNORECASE
+)
+"""``token`` in the singular only: names that end in ``tokens`` count tokens."""
+
+
+def hide_env(env: Mapping[str, str]) -> dict[str, str]:
+    """Return ``env`` with ``***`` for every value whose name ends like a secret's (HF_TOKEN, OPENAI_API_KEY)."""
+    return {name: _HIDDEN if _SECRET_NAME.search(name) else value for name, value in env.items()}
+
+
+def hide_argv(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return ``argv`` with ``***`` for the value of every flag whose name ends like a secret's (--api-key)."""
+    shown: list[str] = []
+    hide_next = False
+    for word in argv:
+        flag, equals, _ = word.partition("=")
+        secret = word.startswith("-") and _SECRET_NAME.search(flag) is not None
+        if hide_next and not word.startswith("-"):
+            shown.append(_HIDDEN)
+        elif secret and equals:
+            shown.append(f"{flag}={_HIDDEN}")
+        else:
+            shown.append(word)
+        hide_next = secret and not equals
+    return tuple(shown)

@@ -1,0 +1,1 @@
+"""How the next launch is chosen: one file a strategy, found by itself."""

@@ -1,0 +1,260 @@
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.fakes.scripted_place import FLASH, Script, ScriptedPlace, failing, measured, started
+
+from shakedown.campaign.interrupt import Interrupt
+from shakedown.campaign.results import load_result
+from shakedown.campaign.runner import CampaignRunner, Ended
+from shakedown.campaign.subject import Subject
+from shakedown.domain.candidate import Candidate
+from shakedown.domain.errors import UserError
+from shakedown.domain.events import Event
+from shakedown.domain.facts import EngineFacts
+from shakedown.domain.progress import CampaignUpdate, CandidateAdded
+from shakedown.domain.result import CampaignResult, CandidateResult
+from shakedown.domain.spec import CampaignSpec
+from shakedown.domain.spec_file import parse_campaign
+from shakedown.domain.trial import TrialRequest
+from shakedown.domain.words import EngineKind, Verdict
+from shakedown.domain.workload import PointPlan
+from shakedown.store.campaign_store import CampaignStore
+
+CAMPAIGN = """
+[campaign]
+name = "c"
+strategy = "grid"
+[model]
+path = "/m.gguf"
+[engine]
+kind = "llama.cpp"
+args = { flash-attn = "auto" }
+[[vary]]
+name = "threads"
+arg = "threads"
+values = [1, 2, 3]
+[[workload]]
+name = "w"
+concurrency = [1, 4]
+[decide]
+margin = 0.02
+launches = 1
+repeats = 2
+"""
+FAST = {1: 100.0, 2: 150.0, 3: 120.0}
+
+
+def speed(candidate: Candidate, plan: PointPlan) -> float:
+    threads = candidate.args["threads"]
+    assert isinstance(threads, int)
+    return FAST[threads] * (plan.level.concurrency or 1) * (1 + 0.001 * plan.repeat)
+
+
+def quick(request: TrialRequest) -> list[Event]:
+    return measured(request, speed)
+
+
+class Campaign:
+    """Runs campaigns in one folder, as often as asked."""
+
+    def __init__(self, folder: Path, text: str = CAMPAIGN) -> None:
+        self.folder = folder
+        self.text = text
+        self.updates: list[CampaignUpdate] = []
+        self.version = "1"
+
+    @property
+    def spec(self) -> CampaignSpec:
+        return parse_campaign(self.text, "c.toml")
+
+    def run(self, place: ScriptedPlace, *, stop_after_trials: int | None = None) -> Ended:
+        interrupt = Interrupt()
+
+        def watch(update: CampaignUpdate) -> None:
+            self.updates.append(update)
+            if stop_after_trials is not None and len(place.requests) > stop_after_trials:
+                interrupt.stop()
+
+        facts = EngineFacts(kind=EngineKind.LLAMA_CPP, version=self.version, flags=None)
+        subject = Subject(spec=self.spec, model=None, machine=None, engine=facts, builds=())
+        spec = self.spec
+        with CampaignStore.create_or_open(
+            self.folder, name=spec.campaign.name, campaign_text=self.text, spec=spec.model_dump(mode="json")
+        ) as store:
+            return CampaignRunner(subject, store, place, watch=watch, interrupt=interrupt).run()
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    return Campaign(tmp_path / "result")
+
+
+def by_label(result: CampaignResult) -> dict[str, CandidateResult]:
+    return {candidate.label: candidate for candidate in result.candidates}
+
+
+def failing_for(threads: int, then: Script = quick) -> Script:
+    def script(request: TrialRequest) -> Sequence[Event]:
+        args = request.candidate.args
+        return failing(request) if args["threads"] == threads and args.get("flash-attn") != "on" else then(request)
+
+    return script
+
+
+def test_the_fastest_correct_candidate_wins_and_the_reference_goes_first(campaign: Campaign) -> None:
+    place = ScriptedPlace(quick)
+    ended = campaign.run(place)
+    assert place.launched() == ["baseline", "threads=2", "threads=3"]
+    assert ended.result.winner is not None
+    assert ended.result.winner.label == "threads=2"
+    assert not ended.interrupted
+    assert ended.result.campaign.complete
+    standing = by_label(ended.result)["baseline"].standing
+    assert standing is not None
+    assert standing.ratio == pytest.approx(100 / 150)
+
+
+def test_every_point_is_measured_in_rounds(campaign: Campaign) -> None:
+    place = ScriptedPlace(quick)
+    campaign.run(place)
+    plans = [(plan.repeat, plan.level.concurrency) for plan in place.requests[0].points]
+    assert plans == [(0, 1), (0, 4), (1, 1), (1, 4)]
+
+
+def test_a_failure_with_a_remedy_becomes_a_derived_candidate_that_runs(campaign: Campaign) -> None:
+    place = ScriptedPlace(failing_for(2))
+    result = campaign.run(place).result
+    failed = by_label(result)["threads=2"]
+    assert failed.verdict is Verdict.FAILED
+    assert failed.failure is not None
+    assert failed.failure.root_line == FLASH.root_line
+    derived = next(candidate for candidate in result.candidates if candidate.id == failed.mended_by)
+    assert derived.derived_from == failed.id
+    assert derived.args["flash-attn"] == "on"
+    assert derived.verdict is Verdict.QUALIFIED
+    assert result.winner is not None
+    assert result.winner.id == derived.id
+    assert [type(update) for update in campaign.updates].count(CandidateAdded) == 1
+
+
+def test_a_remedy_that_does_not_help_is_not_applied_again(campaign: Campaign) -> None:
+    place = ScriptedPlace(
+        lambda request: failing(request) if request.candidate.args["threads"] == 2 else quick(request)
+    )
+    result = campaign.run(place).result
+    assert sum(request.candidate.args["threads"] == 2 for request in place.requests) == 2
+    assert {candidate.verdict for candidate in result.candidates if candidate.args["threads"] == 2} == {Verdict.FAILED}
+
+
+def test_when_the_remedy_makes_a_candidate_that_is_there_the_failed_one_names_it(tmp_path: Path) -> None:
+    text = CAMPAIGN + '[[vary]]\nname = "fa"\narg = "flash-attn"\nvalues = ["off", "on"]\n'
+    campaign = Campaign(tmp_path / "r", text)
+    place = ScriptedPlace(failing_for(2))
+    result = campaign.run(place).result
+    failed = by_label(result)["threads=2"]
+    assert failed.mended_by == by_label(result)["threads=2 fa=on"].id
+    assert len(result.candidates) == 6
+
+
+@pytest.mark.parametrize("stops", [[0], [1], [2], [0, 1], [1, 1]])
+def test_a_stopped_campaign_resumes_and_ends_as_an_undisturbed_one(tmp_path: Path, stops: list[int]) -> None:
+    whole = Campaign(tmp_path / "whole").run(ScriptedPlace(failing_for(2))).result
+    campaign = Campaign(tmp_path / "stopped")
+    finished: list[str] = []
+    for trials in stops:
+        ended = campaign.run(ScriptedPlace(failing_for(2)), stop_after_trials=trials)
+        assert ended.interrupted
+        assert not ended.result.campaign.complete
+    place = ScriptedPlace(failing_for(2))
+    result = campaign.run(place).result
+    finished = [trial.candidate for trial in result.trials if trial.verdict is not None]
+    assert sorted(finished) == sorted(set(finished)), "a finished trial ran twice"
+    shape = [(candidate.label, candidate.verdict, len(candidate.points)) for candidate in whole.candidates]
+    assert [(candidate.label, candidate.verdict, len(candidate.points)) for candidate in result.candidates] == shape
+    assert result.winner == whole.winner
+
+
+def test_a_finished_campaign_run_again_launches_nothing(campaign: Campaign) -> None:
+    campaign.run(ScriptedPlace(quick))
+    again = ScriptedPlace(quick)
+    assert campaign.run(again).result.winner is not None
+    assert again.requests == []
+
+
+def dying(times: int) -> tuple[Script, Callable[[], int]]:
+    deaths = 0
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        nonlocal deaths
+        if request.candidate.args["threads"] == 2 and deaths < times:
+            deaths += 1
+            return started(request)
+        return quick(request)
+
+    return script, lambda: deaths
+
+
+def test_a_trial_process_that_dies_once_is_run_again(campaign: Campaign) -> None:
+    script, deaths = dying(1)
+    result = campaign.run(ScriptedPlace(script)).result
+    assert deaths() == 1
+    assert by_label(result)["threads=2"].verdict is Verdict.QUALIFIED
+
+
+def test_a_trial_process_that_keeps_dying_fails_its_candidate(campaign: Campaign) -> None:
+    script, _ = dying(99)
+    result = campaign.run(ScriptedPlace(script)).result
+    failed = by_label(result)["threads=2"]
+    assert failed.verdict is Verdict.FAILED
+    assert "killed by signal 9" in failed.reason
+    assert result.winner is not None
+
+
+def test_nothing_qualifies_when_nothing_starts(campaign: Campaign) -> None:
+    result = campaign.run(
+        ScriptedPlace(lambda request: failing(request, FLASH.model_copy(update={"remedy": None})))
+    ).result
+    assert result.winner is None
+    assert {candidate.verdict for candidate in result.candidates} == {Verdict.FAILED}
+
+
+def test_pruned_candidates_are_launched_once_to_prove_the_rule(tmp_path: Path) -> None:
+    text = (
+        CAMPAIGN.replace('"auto"', '"off"') + '[[vary]]\nname = "v"\narg = "cache-type-v"\nvalues = ["f16", "q8_0"]\n'
+    )
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        args = request.candidate.args
+        refused = args["cache-type-v"] == "q8_0" and args["flash-attn"] == "off"
+        return failing(request) if refused else quick(request)
+
+    silent = ScriptedPlace(script)
+    result = Campaign(tmp_path / "silent", text).run(silent).result
+    pruned = [candidate for candidate in result.candidates if candidate.verdict is Verdict.PRUNED]
+    assert len(pruned) == 3
+    assert all(candidate.rule for candidate in pruned)
+    assert len(silent.requests) == 6
+
+    proving = ScriptedPlace(script)
+    proven = text.replace('strategy = "grid"', 'strategy = "grid"\nlaunch_pruned = true')
+    result = Campaign(tmp_path / "proving", proven).run(proving).result
+    pruned = [candidate for candidate in result.candidates if candidate.verdict is Verdict.PRUNED]
+    assert len(proving.requests) == 9
+    assert proving.launched()[0] == "baseline"
+    assert all(candidate.failure and candidate.failure.root_line for candidate in pruned)
+    assert all(candidate.mended_by for candidate in pruned)
+
+
+def test_another_engine_version_is_not_pooled_with_what_is_there(campaign: Campaign) -> None:
+    campaign.run(ScriptedPlace(quick), stop_after_trials=0)
+    campaign.version = "2"
+    with pytest.raises(UserError, match="never pooled"):
+        campaign.run(ScriptedPlace(quick))
+
+
+def test_the_result_can_be_read_from_the_folder_alone(campaign: Campaign) -> None:
+    result = campaign.run(ScriptedPlace(quick)).result
+    loaded = load_result(campaign.folder)
+    assert loaded.winner == result.winner
+    assert loaded.campaign.complete
