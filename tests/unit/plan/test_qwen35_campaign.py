@@ -1,7 +1,6 @@
 """The campaign of the design: Qwen3.5-397B in NVFP4 on SGLang, eight RTX PRO 6000 over PCIe, and other machines."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,14 +53,15 @@ options = [
 """
 QUANTIZATION = {"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16,
                 "kv_cache_scheme": {"num_bits": 8, "type": "float"}, "ignore": ["lm_head"]}  # fmt: skip
-Planner = Callable[..., Plan]
+pytestmark = pytest.mark.timeout(600)
+"""Headers of 370,000 tensors are 60 MB to write: seconds, or minutes where the disk is busy with others."""
 
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = {**QWEN35, "quantization_config": QUANTIZATION}
     tensors = qwen35_nvfp4(QWEN35_TEXT, kv_scales=False)
-    return write_checkpoint(tmp_path_factory.mktemp("qwen35"), config, tensors, shards=11)
+    return write_checkpoint(tmp_path_factory.mktemp("qwen35"), config, tensors, shards=11, index=False)
 
 
 @pytest.fixture(scope="session")
