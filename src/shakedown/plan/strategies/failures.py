@@ -1,8 +1,9 @@
 """What failed launches teach: which arms cannot work, and how likely the others are to.
 
-A launch that failed has at least one guilty value. Values that stand in a launch that worked are cleared. If one value
-of the failed launch is left, that one failed alone and is not launched again with anything it cannot depend on: only a
-partner declared to act together with it, set otherwise, may save it. If several are left they share the suspicion.
+A launch that failed has at least one guilty value. Values that stand in a launch that worked are cleared, the others
+share the suspicion. Only a value that failed alone, all else as in a launch that worked, is not launched again with
+anything it cannot depend on: a partner declared to act together with it, set otherwise, may save it. Elimination alone
+rules nothing out, for it would blame a harmless value for two cleared ones that do not go together.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from shakedown.plan.strategies.space import BoolArray, FloatArray, IntArray, Spa
 _UNTRIED_FAILS = 0.1
 """Guess, before any launch, that one value does not work on this machine."""
 _BLAMED_FAILS = 0.5
-"""Guess that a value that failed alone fails as well beside another option of a declared partner."""
+"""Guess that the only suspect of a failed launch fails elsewhere too."""
 
 
 def likelihood_of_working(space: Space, worked: BoolArray, failed: BoolArray) -> FloatArray:
@@ -30,7 +31,7 @@ def likelihood_of_working(space: Space, worked: BoolArray, failed: BoolArray) ->
     possible = ~failed
     for launch in np.unique(space.codes[failed], axis=0):
         suspects = [column for column, code in enumerate(launch) if code >= 0 and not cleared[column][code]]
-        if len(suspects) == 1:
+        if len(suspects) == 1 and _failed_alone(space, launch, suspects[0], worked):
             possible &= ~_depends_on(space, launch, suspects[0])
         elif not suspects:
             possible &= ~_guilty_pair(space, launch, worked)
@@ -51,6 +52,12 @@ def _cleared(space: Space, worked: BoolArray) -> list[BoolArray]:
 def _shared_blame(suspects: int) -> float:
     """Probability that one of ``suspects`` equally suspect values fails, given that at least one does."""
     return _UNTRIED_FAILS / float(1 - (1 - _UNTRIED_FAILS) ** suspects) if suspects else 0.0
+
+
+def _failed_alone(space: Space, launch: IntArray, column: int, worked: BoolArray) -> bool:
+    """Tell whether some arm that worked differs from the failed launch in this column alone."""
+    differs = space.codes[worked] != launch
+    return bool((differs[:, column] & (differs.sum(axis=1) == 1)).any())
 
 
 def _depends_on(space: Space, launch: IntArray, column: int) -> BoolArray:

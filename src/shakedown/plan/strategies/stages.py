@@ -11,10 +11,10 @@ from scipy.special import ndtr
 from shakedown.plan.strategies.space import BoolArray, FloatArray, IntArray, Space
 from shakedown.plan.strategies.surrogate import Belief
 
-_HOPELESS = 2.0
+_HOPELESS = 2.5
 """A combination of a pair that is so many standard deviations below the incumbent is not launched."""
 
-_WORTH_A_LAUNCH = 0.02
+_WORTH_A_LAUNCH = 0.05
 """Expected gain beyond the margin, in margins, for which an arm is launched."""
 
 

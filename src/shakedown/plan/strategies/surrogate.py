@@ -24,7 +24,7 @@ _SHARES = ((0.02, 0.001), (0.15, 0.01), (0.4, 0.02))
 """Shares of interactions, and of what is an arm's own, in the variance of all arms that are tried; the data choose."""
 _NOT_TOLD_APART = 1.0
 """Fits whose log evidence differs by less are equally good; the one with most interactions is taken, to be cautious."""
-_DECLARED = 0.5
+_DECLARED = 1.0
 """Share of the pairs declared to act together, where there are any."""
 _SCALES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 """Standard deviations of the log ratio over all arms that are tried; the data choose."""

@@ -30,9 +30,12 @@ def test_a_declared_partner_set_otherwise_may_save_it() -> None:
     assert 0 < found["a1/b1/c0"] < found["a0/b1/c0"]
 
 
-def test_it_is_ruled_out_by_elimination_too() -> None:
-    found = likelihoods(["a0/b0/c0", "a0/b1/c0"], ["a1/b1/c0"])
-    assert found["a1/b0/c1"] == 0
+def test_elimination_alone_makes_unlikely_and_does_not_rule_out() -> None:
+    found = likelihoods(["a0/b0/c0", "a0/b1/c0"], ["a1/b1/c1"])
+    one_left = likelihoods(["a0/b0/c0", "a0/b1/c1"], ["a1/b1/c0"])
+    assert found["a1/b0/c0"] > 0
+    assert one_left["a1/b0/c0"] > 0
+    assert one_left["a1/b0/c0"] < one_left["a2/b0/c0"]
 
 
 def test_several_suspects_share_the_blame_and_none_is_ruled_out() -> None:

@@ -21,8 +21,8 @@ def belief(known: dict[str, float], error: float = 0.001, **fields: object) -> t
 
 def test_independent_effects_add_up_in_an_arm_never_launched() -> None:
     rows, found = belief({"a0/b0/c0": 0.0, "a1/b0/c0": 0.2, "a0/b1/c0": 0.1, "a1/b0/c1": 0.2, "a2/b1/c0": 0.1})
-    assert found.mean[rows["a1/b1/c0"]] == pytest.approx(0.3, abs=0.05)
-    assert found.mean[rows["a1/b1/c0"]] == max(found.mean)
+    assert found.mean[rows["a1/b1/c0"]] == pytest.approx(0.3, abs=0.1)
+    assert found.mean[rows["a1/b1/c0"]] >= max(found.mean) - 0.01
 
 
 def test_the_leader_is_a_launched_arm_and_differs_from_itself_in_nothing() -> None:
