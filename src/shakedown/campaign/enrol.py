@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from shakedown.campaign.subject import Subject
+from shakedown.campaign.subject import Progress, Subject, plan_subject
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.words import Verdict
 from shakedown.engines.base import Engine
 from shakedown.plan.outcome import Plan
-from shakedown.plan.planner import make_plan
 from shakedown.store.campaign_store import CampaignStore
 
 PLAN = "plan"
@@ -18,16 +17,14 @@ INERT = "inert"
 """Rules whose id begins with this word say that a setting has nothing to act on."""
 
 
-def enrol(subject: Subject, engine: Engine, store: CampaignStore) -> Plan:
+def enrol(subject: Subject, engine: Engine, store: CampaignStore, *, progress: Progress) -> Plan:
     """Plan the campaign and store its candidates; those already there keep what is known of them.
 
     Raises:
         UserError: the engine or machine is not the one that the folder's results come from.
     """
     _same_conditions(subject, store)
-    plan = make_plan(
-        subject.spec, engine, subject.model, subject.machine, subject.engine, builds=subject.builds, answers=None
-    )
+    plan = plan_subject(subject, progress=progress)
     store.put_fact(PLAN, plan.model_dump(mode="json", exclude={"candidates", "pruned"}))
     known = {record.candidate.id for record in store.candidates()}
     inert = _inert_settings(plan)

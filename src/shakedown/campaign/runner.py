@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shakedown.campaign.enrol import enrol
 from shakedown.campaign.interrupt import Interrupt
+from shakedown.campaign.learn import learn
 from shakedown.campaign.mend import mend
 from shakedown.campaign.pace import Pace
 from shakedown.campaign.places.base import Place, RunningTrial
@@ -14,7 +15,7 @@ from shakedown.campaign.progress import Announcer
 from shakedown.campaign.requests import REFERENCE_FILE, trial_request
 from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
-from shakedown.campaign.subject import Subject
+from shakedown.campaign.subject import Progress, Subject
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import ShakedownError
 from shakedown.domain.events import TrialFinished
@@ -47,16 +48,25 @@ class CampaignRunner:
         store: the open results folder.
         place: where trials run.
         watch: told what happens.
+        tell: told, in a sentence, what takes time before the first launch.
         interrupt: asked between events whether to stop.
     """
 
     def __init__(
-        self, subject: Subject, store: CampaignStore, place: Place, *, watch: Watch, interrupt: Interrupt
+        self,
+        subject: Subject,
+        store: CampaignStore,
+        place: Place,
+        *,
+        watch: Watch,
+        tell: Progress,
+        interrupt: Interrupt,
     ) -> None:
         self._subject = subject
         self._spec = subject.spec
         self._store = store
         self._place = place
+        self._tell = tell
         self._announce = Announcer(watch)
         self._interrupt = interrupt
         self._engine = engine_for(subject.spec.engine.kind)
@@ -71,7 +81,7 @@ class CampaignRunner:
             UserError: the folder's results were made under other conditions.
             StoreError: the results folder cannot be written.
         """
-        enrol(self._subject, self._engine, self._store)
+        enrol(self._subject, self._engine, self._store, progress=self._tell)
         self._store.resume()
         result = self._judge()
         self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
@@ -124,6 +134,8 @@ class CampaignRunner:
             self._announce.added(mended.record, record.candidate.label, mended.change)
         elif mended is not None and not self._interrupt.requested:
             self._launch(mended.record)
+        elif mended is None and not self._spec.campaign.launch_pruned:
+            learn(self._engine, self._store)
 
     def _follow(self, trial_id: str, running: RunningTrial) -> tuple[bool, str | None]:
         """Store a trial's events as they come; returns whether it finished, and how its process died if it did."""

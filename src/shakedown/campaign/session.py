@@ -42,7 +42,7 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
         _clear_orphans(folder, tell)
         place = LocalPlace()
         try:
-            ended = CampaignRunner(subject, store, place, watch=watch, interrupt=interrupt).run()
+            ended = CampaignRunner(subject, store, place, watch=watch, tell=tell, interrupt=interrupt).run()
         finally:
             place.close()
     write_result(folder, ended.result)

@@ -1,4 +1,4 @@
-"""What the campaign is about, looked at before anything is launched: model, machine, engine installations."""
+"""What the campaign is about, looked at before anything is launched: model, machine, engine installations; the plan."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from pydantic import ValidationError
 
 from shakedown.campaign.loader import DEMO_PREFIX
 from shakedown.domain.candidate import EngineRef
-from shakedown.domain.errors import UserError
-from shakedown.domain.facts import EngineFacts, MachineFacts, ModelFacts
+from shakedown.domain.errors import EngineNotFoundError
+from shakedown.domain.facts import EngineFacts, FactNote, MachineFacts, ModelFacts
 from shakedown.domain.spec import CampaignSpec, Option
+from shakedown.engines.registry import engine_for
+from shakedown.inspect.ask import ask_engine, can_be_asked
 from shakedown.inspect.assets import demo_model
 from shakedown.inspect.checkpoint import inspect_model
 from shakedown.inspect.engine import inspect_engine
-from shakedown.inspect.machine import inspect_machine
+from shakedown.inspect.machine import inspect_machine, read_machine_file
 from shakedown.inspect.resolve import resolve_reference
+from shakedown.plan.outcome import Plan
+from shakedown.plan.planner import make_plan
+
+Progress = Callable[[str], None]
+"""Told, in a sentence, what takes time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Subject:
     builds: tuple[EngineFacts, ...]
 
     def facts(self) -> dict[str, dict[str, object]]:
-        """Facts as JSON objects, for the store."""
+        """Facts as JSON objects, for the store and for ``plan --json``."""
         found: dict[str, dict[str, object]] = {"engine": self.engine.model_dump(mode="json", exclude={"flags"})}
         if self.model is not None:
             found["model"] = self.model.model_dump(mode="json")
@@ -41,31 +48,58 @@ class Subject:
         return found
 
 
-def inspect_subject(spec: CampaignSpec, *, progress: Callable[[str], None]) -> Subject:
-    """Look at everything that a campaign file names.
-
-    Args:
-        spec: a validated campaign with absolute paths.
-        progress: told, in a sentence, what takes time (the demo model being fetched).
+def inspect_subject(spec: CampaignSpec, *, progress: Progress) -> Subject:
+    """Look at everything that a campaign file names, in order to run it here.
 
     Raises:
         CheckpointError: the model is no whole checkpoint.
         EngineNotFoundError: the engine is not installed where the file says.
         UserError: the machine file cannot be understood.
     """
+    return _inspect(spec, lambda reference: inspect_engine(resolve_reference(reference)), progress)
+
+
+def foresee_subject(spec: CampaignSpec, *, engine_version: str | None, progress: Progress) -> Subject:
+    """Look at what a campaign file names, in order to plan it, for this machine or for one that a file describes.
+
+    An engine that is not installed here is known by ``engine_version`` alone, and rules stand in for it.
+
+    Raises:
+        CheckpointError: the model is no whole checkpoint.
+        UserError: the machine file cannot be understood.
+    """
+    return _inspect(spec, lambda reference: _engine(reference, spec.machine.file, engine_version), progress)
+
+
+def plan_subject(subject: Subject, *, progress: Progress) -> Plan:
+    """Plan a campaign; where the engine can be asked, what it rejects itself is pruned in its own words."""
+    adapter = engine_for(subject.spec.engine.kind)
+    plan = make_plan(subject.spec, adapter, subject.model, subject.machine, subject.engine, builds=subject.builds)
+    here = subject.spec.machine.file is None
+    if not here or subject.engine.flags is None or not can_be_asked(subject.engine.ref):
+        return plan
+    progress(f"asking {subject.engine.kind} what it makes of {len(plan.candidates)} candidates")
+    answers = ask_engine(subject.engine.ref, plan.candidates)
+    return make_plan(
+        subject.spec, adapter, subject.model, subject.machine, subject.engine, builds=subject.builds, answers=answers
+    )
+
+
+def _inspect(spec: CampaignSpec, find: Callable[[EngineRef], EngineFacts], progress: Progress) -> Subject:
     if spec.model.path.startswith(DEMO_PREFIX):
         path = str(demo_model(progress))
         name = spec.model.name or spec.model_ref().name.removeprefix(DEMO_PREFIX)
         spec = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path, "name": name})})
+    machine = read_machine_file(spec.machine.file) if spec.machine.file is not None else inspect_machine()
     references = [
         EngineRef(kind=spec.engine.kind, python=option.python, command=option.command) for option in _builds(spec)
     ]
     return Subject(
         spec=spec,
         model=inspect_model(Path(spec.model.path)),
-        machine=_machine(spec),
-        engine=inspect_engine(resolve_reference(spec.engine_ref())),
-        builds=tuple(inspect_engine(resolve_reference(reference)) for reference in references),
+        machine=machine,
+        engine=find(spec.engine_ref()),
+        builds=tuple(find(reference) for reference in references),
     )
 
 
@@ -76,15 +110,34 @@ def _builds(spec: CampaignSpec) -> Iterator[Option]:
                 yield option
 
 
-def _machine(spec: CampaignSpec) -> MachineFacts:
-    if spec.machine.file is None:
-        return inspect_machine()
-    text = Path(spec.machine.file).read_text(encoding="utf-8")
+def _engine(reference: EngineRef, machine_file: str | None, version: str | None) -> EngineFacts:
+    """The installation: as the machine file has it, as it is here, or what little is known of it."""
+    described = _described(machine_file, reference)
+    if described is not None:
+        return described
+    why = "planned for another machine, whose file does not describe the engine"
+    if machine_file is None:
+        try:
+            return inspect_engine(resolve_reference(reference))
+        except EngineNotFoundError as error:
+            why = str(error)
+    return EngineFacts(
+        kind=reference.kind,
+        version=version,
+        flags=None,
+        python=reference.python,
+        command=reference.command,
+        notes=(FactNote(kind="not_asked", summary=f"the engine is not asked, rules stand in for it: {why}"),),
+    )
+
+
+def _described(machine_file: str | None, reference: EngineRef) -> EngineFacts | None:
+    """The ``engine`` of a whole ``inspect --json`` document, if the machine file is one and it is this engine."""
+    if machine_file is None:
+        return None
+    content = json.loads(Path(machine_file).read_text(encoding="utf-8"))
     try:
-        content = json.loads(text)
-        # Both the object itself and a whole `inspect --json` document are what people have at hand.
-        return MachineFacts.model_validate(content.get("machine", content) if isinstance(content, dict) else content)
-    except (json.JSONDecodeError, ValidationError) as error:
-        raise UserError(
-            f"{spec.machine.file}: not a machine description (inspect --json writes one): {error}"
-        ) from error
+        facts = EngineFacts.model_validate(content["engine"])
+    except (KeyError, TypeError, ValidationError):
+        return None
+    return facts if facts.kind is reference.kind else None

@@ -29,7 +29,7 @@ def run_and_report(loaded: LoadedCampaign, folder: Path, *, as_json: bool) -> No
     page.write_text(html.render(ended.result), encoding="utf-8")
     terminal.render(ended.result, console)
     if as_json:
-        sys.stdout.write(json_.dump(ended.result) + "\n")
+        sys.stdout.write(json_.dump(ended.result))
     if ended.interrupted:
         console.print(f"Stopped. Run the same command again to resume in {folder}.")
         raise typer.Exit(INTERRUPTED)

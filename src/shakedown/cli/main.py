@@ -22,7 +22,7 @@ COMMANDS = {
     "plan": "List what a campaign would run, and what cannot work and why.",
     "run": "Run a campaign file, or resume it.",
     "up": "Start a launch line, mending it until it answers sense.",
-    "report": "Render a campaign's results: html, md, json, csv.",
+    "report": "Render a campaign's results: html, md, json, csv, parquet.",
     "export": "Write the winner as a command, service, manifest or engine config.",
     "bench": "Load any OpenAI-compatible server and measure it.",
     "check": "Check that a running server answers sense.",

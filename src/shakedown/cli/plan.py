@@ -24,7 +24,7 @@ def command(
     Example: shakedown plan campaign.toml --machine box.json
     """
     from shakedown.campaign.loader import load_campaign
-    from shakedown.cli.plan_facts import foresee
+    from shakedown.campaign.subject import foresee_subject, plan_subject
     from shakedown.domain.result import SCHEMA
     from shakedown.plan.page import plan_text
 
@@ -32,17 +32,15 @@ def command(
     spec = loaded.spec
     if machine is not None:
         spec = spec.model_copy(update={"machine": spec.machine.model_copy(update={"file": str(machine.absolute())})})
-    seen = foresee(spec, engine_version=engine_version, progress=lambda line: typer.echo(line, err=True))
+    subject = foresee_subject(spec, engine_version=engine_version, progress=_tell)
+    plan = plan_subject(subject, progress=_tell)
     if not as_json:
-        notes = (*seen.engine.notes, *seen.machine.notes, *seen.model.notes)
-        typer.echo(plan_text(seen.plan, notes), nl=False)
+        facts = (subject.engine, subject.machine, subject.model)
+        typer.echo(plan_text(plan, [note for fact in facts if fact is not None for note in fact.notes]), nl=False)
         return
-    document = {
-        "schema": SCHEMA,
-        "campaign": spec.campaign.name,
-        "machine": seen.machine.model_dump(mode="json"),
-        "model": seen.model.model_dump(mode="json"),
-        "engine": seen.engine.model_dump(mode="json", exclude={"flags"}),
-        **seen.plan.document(),
-    }
+    document = {"schema": SCHEMA, "campaign": spec.campaign.name, **subject.facts(), **plan.document()}
     typer.echo(json.dumps(document, indent=2))
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)

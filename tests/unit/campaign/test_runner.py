@@ -63,6 +63,7 @@ class Campaign:
         self.text = text
         self.updates: list[CampaignUpdate] = []
         self.version = "1"
+        self.told: list[str] = []
 
     @property
     def spec(self) -> CampaignSpec:
@@ -82,7 +83,7 @@ class Campaign:
         with CampaignStore.create_or_open(
             self.folder, name=spec.campaign.name, campaign_text=self.text, spec=spec.model_dump(mode="json")
         ) as store:
-            return CampaignRunner(subject, store, place, watch=watch, interrupt=interrupt).run()
+            return CampaignRunner(subject, store, place, watch=watch, tell=self.told.append, interrupt=interrupt).run()
 
 
 @pytest.fixture
@@ -213,7 +214,7 @@ def test_a_trial_process_that_keeps_dying_fails_its_candidate(campaign: Campaign
 
 def test_nothing_qualifies_when_nothing_starts(campaign: Campaign) -> None:
     result = campaign.run(
-        ScriptedPlace(lambda request: failing(request, FLASH.model_copy(update={"remedy": None})))
+        ScriptedPlace(lambda request: failing(request, FLASH.model_copy(update={"remedy": None, "signature": None})))
     ).result
     assert result.winner is None
     assert {candidate.verdict for candidate in result.candidates} == {Verdict.FAILED}
@@ -258,3 +259,19 @@ def test_the_result_can_be_read_from_the_folder_alone(campaign: Campaign) -> Non
     loaded = load_result(campaign.folder)
     assert loaded.winner == result.winner
     assert loaded.campaign.complete
+
+
+def test_a_failure_that_nothing_mends_is_not_launched_again_with_anything_it_does_not_depend_on(tmp_path: Path) -> None:
+    text = CAMPAIGN + '[[vary]]\nname = "k"\narg = "cache-type-k"\nvalues = ["f16", "q4_0"]\n'
+    failure = FLASH.model_copy(update={"signature": "llama-kv-type-does-not-divide-head", "remedy": None})
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        refused = request.candidate.args["cache-type-k"] == "q4_0"
+        return failing(request, failure) if refused else quick(request)
+
+    place = ScriptedPlace(script)
+    result = Campaign(tmp_path / "r", text).run(place).result
+    assert sum(request.candidate.args["cache-type-k"] == "q4_0" for request in place.requests) == 1
+    learned = [candidate for candidate in result.candidates if candidate.rule == "learned-from-failure"]
+    assert len(learned) == 2
+    assert all("would fail as" in candidate.reason for candidate in learned)
