@@ -33,19 +33,19 @@ def objectives(experiment: Experiment, reference: str) -> dict[str, tuple[float,
 def choose_winner(
     experiment: Experiment, objective: Mapping[str, float], lossy: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """Give the winner's id: the fastest, or the least lossy among those that are equivalent to the fastest.
+    """Give the winner's id: the fastest, or the least lossy among those not proven slower than the fastest.
 
-    A lossy setting has to earn its place: where it gains nothing, the lossless equal wins.
+    A lossy setting has to earn its place: where its gain is not proven, the fastest of the less lossy wins.
     """
     if not objective:
         return None
     fastest = max(objective, key=objective.__getitem__)
-    equals = [fastest] + [
+    contenders = [fastest] + [
         candidate_id
         for candidate_id in objective
-        if candidate_id != fastest and _status(experiment, candidate_id, fastest) is ComparisonStatus.EQUIVALENT
+        if candidate_id != fastest and _status(experiment, candidate_id, fastest) is not ComparisonStatus.WORSE
     ]
-    return min(equals, key=lambda candidate_id: (len(lossy[candidate_id]), -objective[candidate_id]))
+    return min(contenders, key=lambda candidate_id: (len(lossy[candidate_id]), -objective[candidate_id]))
 
 
 def standing_against(experiment: Experiment, candidate_id: str, winner: str) -> StandingResult | None:
