@@ -19,7 +19,7 @@ from pathlib import Path
 
 from peers import PEERS, Load, Reported, read_shakedown, shakedown_command
 from tokenizers import Tokenizer, models, pre_tokenizers
-from truth import build, forget, truth, truth_server
+from truth import forget, truth, truth_server
 
 TOKENS = 64
 ROUNDS = 4
@@ -81,7 +81,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen = [peer for peer in PEERS if peer.name.split()[0].lower() in options.only]
     paths = {peer.name: str(peer.environment()) for peer in chosen}
-    build()
+
     print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
     with tempfile.TemporaryDirectory() as name, truth_server(ttft_ms=200, itl_ms=20, tokens=TOKENS) as url:
         folder = Path(name)

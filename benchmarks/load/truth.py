@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 def build() -> Path:
     """Compile the server; the compiler is the only thing that is needed beyond Python."""
-    binary = Path(tempfile.gettempdir()) / "shakedown-truth-server"
+    binary = Path(tempfile.mkdtemp(prefix="shakedown-truth-")) / "truth_server"
     subprocess.run(["cc", "-O2", "-Wall", "-o", str(binary), str(HERE / "truth_server.c")], check=True)
     return binary
 

@@ -56,6 +56,16 @@ class Exchange:
         self.stamps = array("q")
         self.ends = array("q")
 
+    def settle(self) -> None:
+        """Let go of what only a running request needs; a point may keep hundreds of thousands of finished ones."""
+        self.head = None
+        self.stamps = self.ends = _NO_TIMES
+        self.buffer = _NO_BYTES
+
+
+_NO_TIMES = array("q")
+_NO_BYTES = bytearray()
+
 
 class Owner(Protocol):
     """Who is told when an exchange is over; called inside the event loop, must be quick."""

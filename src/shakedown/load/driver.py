@@ -261,6 +261,8 @@ class Driver:
             self._failed += 1
         else:
             self._recent.append((exchange.sent_ns, exchange.first_ns, exchange.end_ns))
+        exchange.settle()
+        self.shots[exchange.index].body = b""
 
     def _finish(self, exchange: Exchange, *, pause_s: float) -> None:
         self._record(exchange)

@@ -58,10 +58,11 @@ class Phase:
     stop_reason: str | None = None
     interrupted: bool = False
 
-    def take(self, worker: int, tick: Tick) -> None:
-        """Note a worker's tick."""
+    def take(self, worker: int, tick: Tick, *, keep_finished: bool) -> None:
+        """Note a worker's tick; times of finished requests only where a stop condition will look at them."""
         self.ticks[worker] = tick
-        self.finished += tick.finished
+        if keep_finished:
+            self.finished += tick.finished
 
     def view(self, level: LoadLevel) -> PointView:
         """What stop conditions look at."""
@@ -175,7 +176,7 @@ class Run:
             return
         number, message = received
         if message[0] == "tick":
-            self.phase.take(number, message[1])
+            self.phase.take(number, message[1], keep_finished=bool(self._hooks.stop_when))
             self._report_progress()
             self._consult()
         elif message[0] == "done":
