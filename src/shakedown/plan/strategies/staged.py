@@ -11,7 +11,8 @@ From the reference, five stages. None keeps a state: ``ask`` finds out where the
    what it was compared with has changed since.
 5. *Duel.* The few best again over fresh launches, A B B A (``course``).
 
-If the reference fails, the arm most likely to work is launched until one does.
+If the reference fails, the arm most likely to work is launched until one does. An arm that mends a failed one (the same
+options, with a remedy) is launched before anything is concluded from the failure.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ def _explore(state: SearchState) -> str | None:
     seen = frozenset(state.order)
     launched = np.array([arm in seen for arm in space.ids], dtype=np.bool_)
     worked = np.array([arm in known for arm in space.ids], dtype=np.bool_)
-    works = likelihood_of_working(space, worked, launched & ~worked)
+    failed = launched & ~worked
+    mend = stages.mends(space, failed, ~launched)
+    if mend is not None:
+        return space.ids[mend]
+    works = likelihood_of_working(space, worked, failed)
     unseen = ~launched & (works > 0)
     if not unseen.any():
         return None

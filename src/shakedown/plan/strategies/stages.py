@@ -31,6 +31,13 @@ class View:
     belief: Belief
 
 
+def mends(space: Space, failed: BoolArray, unseen: BoolArray) -> int | None:
+    """Take an arm never launched that has the options of one that failed: a remedy made it."""
+    twins = (space.codes[:, None, :] == space.codes[failed][None, :, :]).all(axis=2).any(axis=1)
+    waiting = np.flatnonzero(unseen & twins)
+    return int(waiting[0]) if waiting.size else None
+
+
 def scout(view: View) -> int | None:
     """While launches are fewer than dimensions: the most promising arm that holds an option never launched."""
     if view.launched.sum() >= len(view.space.names):

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
-from tests.unit.plan.strategies.search_worlds import explored, plan, play, without
+from tests.unit.plan.strategies.search_worlds import explored, launched, plan, play, without
 
 from shakedown.domain.words import StrategyKind, Verdict
+from shakedown.plan.strategies.base import Arm, Ask
 from shakedown.plan.strategies.registry import strategy_for
 
 STAGED = strategy_for(StrategyKind.STAGED)
@@ -112,3 +114,29 @@ def test_out_of_memory_with_a_value_is_not_out_of_memory_without_its_partner() -
     )
     _, end = play(STAGED, state, lambda s: shows(dict(s)))
     assert any(arm.startswith("0.95/2048") for arm in end.observations)
+
+
+def test_a_mended_arm_is_launched_before_its_failure_is_believed() -> None:
+    state = plan({"spec": ("off", "mtp"), "kv": ("16", "8"), "moe": ("p", "q")})
+    results: dict[str, float | Verdict] = {arm.id: 1.0 for arm in state.arms}
+    results |= {arm.id: Verdict.FAILED for arm in state.arms if arm.settings["spec"] == "mtp"}
+    order: list[str] = []
+    while (ask := STAGED.ask(state)) is not None:
+        order.append(ask.candidate)
+        state = launched(state, ask.candidate, results[ask.candidate])
+        if results[ask.candidate] is Verdict.FAILED:
+            failed = next(arm for arm in state.arms if arm.id == ask.candidate)
+            mended = Arm(f"{failed.id}+remedy", failed.settings)
+            results[mended.id] = 1.5
+            state = replace(state, arms=(*state.arms, mended))
+            following = STAGED.ask(state)
+            assert following is not None
+            assert following.candidate == mended.id
+    assert any(arm.endswith("+remedy") for arm in order)
+
+
+def test_a_campaign_that_varies_nothing_launches_the_remedy_of_its_only_arm() -> None:
+    state = launched(plan({}), "", Verdict.FAILED)
+    state = replace(state, arms=(*state.arms, Arm("remedy", {})))
+    assert STAGED.ask(state) == Ask("remedy", "explore")
+    assert STAGED.ask(launched(state, "remedy", 1.0)) is None
