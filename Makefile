@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test lint types imports unit clean help
+.PHONY: demo test lint types imports unit coverage clean help
 
 help:
 	@echo "make demo   install into $(VENV) and run a whole campaign on this CPU"
 	@echo "make test   install into $(VENV) and run linters, types, import rules and tests"
+	@echo "make coverage  run the tests and print what they do not cover"
 	@echo "make clean  remove $(VENV) and caches"
 
 $(BIN)/python:
@@ -43,6 +44,9 @@ imports: $(DEV_STAMP)
 	$(BIN)/lint-imports
 
 unit: $(DEV_STAMP)
+	$(BIN)/python -m pytest
+
+coverage: $(DEV_STAMP)
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 clean:

@@ -18,7 +18,7 @@ from shakedown.engines.registry import engine_for
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 ENGINE = engine_for(EngineKind.LLAMA_CPP)
-CONTEXT_TOKENS = 200
+CONTEXT_TOKENS = 300  # above the 256 to which llama.cpp rounds a smaller context up
 ARGS = {"ctx-size": 1024, "parallel": 4, "kv-unified": True, "flash-attn": "on"}
 
 
@@ -69,7 +69,7 @@ def test_kv_cache_types_come_out_in_order_of_their_precision(served, reference):
         for kind in ("f16", "q8_0", "q4_0")
     }
     assert mean["f16"] < mean["q8_0"] < mean["q4_0"]
-    assert mean["f16"] < 1e-4
+    assert mean["f16"] < 2e-3  # a cached prefix was computed in other batches: the last bits differ
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ def cases(which: str) -> list:
 
 
 def test_every_kind_of_the_vocabulary_has_its_rule() -> None:
-    assert set(rules()) == set(FindingKind)
+    # Saturation is what `bench` says of a server; a campaign judges candidates.
+    assert set(rules()) == set(FindingKind) - {FindingKind.SATURATED}
 
 
 @pytest.mark.parametrize("kind", rules())
