@@ -112,8 +112,8 @@ class _Wording:
         )
 
     def _unknown(self, suspect: Suspect) -> RootCause:
-        place = suspect.places[-1] if suspect.places else ""
-        raised = f" It was raised in {place}." if place else ""
+        file, _, function = (suspect.places[-1] if suspect.places else "").rpartition(" ")
+        raised = f" It was raised in {function or 'a module'} ({file})." if file else ""
         if not suspect.type_name:
             return self._error_line(suspect)
         message = f": {suspect.message}" if suspect.message else " without a message"
