@@ -9,12 +9,15 @@ handling it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 
+from shakedown.diagnose.complaints import first_complaint
+from shakedown.diagnose.exceptions import places_in
 from shakedown.diagnose.matcher import SignatureMatch
 from shakedown.diagnose.scanner import Hit, Scan
 from shakedown.diagnose.signature import Tier
 from shakedown.diagnose.textline import Line
-from shakedown.diagnose.tracebacks import Traceback
+from shakedown.diagnose.tracebacks import Traceback, exception_in
 from shakedown.domain.words import Category
 
 # Raised in a process because another one is gone or is being stopped: never why.
@@ -47,6 +50,8 @@ class Suspect:
     type_name: str = ""
     message: str = ""
     traceback: Traceback | None = None
+    places: tuple[str, ...] = ()
+    """Files with functions of the frames that led to it, the innermost last."""
 
     @property
     def generic(self) -> bool:
@@ -98,7 +103,11 @@ def arbitrate(scan: Scan) -> Ruling:
     generic = [suspect for suspect in roots if suspect.generic]
     chosen = _earliest(specific) or _earliest(generic) or _earliest(unknown + symptoms)
     if chosen is None:
-        chosen = _earliest(_errors(scan, before=_earliest(ruling.following)))
+        chosen = (
+            _earliest(_errors(scan, before=_earliest(ruling.following)))
+            or _complaint(scan)
+            or _earliest(_reasons(scan))
+        )
     ruling.root = chosen
     ruling.following += [suspect for suspect in unknown if suspect is not chosen]
     ruling.following = sorted(
@@ -111,21 +120,33 @@ def arbitrate(scan: Scan) -> Ruling:
 
 def _judge_hit(hit: Hit, scan: Scan) -> tuple[Suspect, Tier]:
     """Choose the match that counts for a line, and what the line is worth."""
-    valid = [
-        entry for entry in hit.matches if entry.signature.requires in scan.facts or entry.signature.requires is None
-    ]
     by_tier: dict[Tier, SignatureMatch] = {}
-    for entry in valid:
+    for entry in _valid(hit, scan):
         by_tier.setdefault(entry.signature.tier, entry)
     order = [Tier.ROOT, Tier.WARNING, Tier.SYMPTOM, Tier.WRAPPER, Tier.BENIGN]
     root = by_tier.get(Tier.ROOT)
     if root is not None and root.signature.generic and (Tier.WRAPPER in by_tier or Tier.SYMPTOM in by_tier):
         order = [Tier.SYMPTOM, Tier.WRAPPER, *order]
     tier = next((candidate for candidate in order if candidate in by_tier), Tier.BENIGN)
-    if tier is Tier.ROOT and (_is_quoted_source(hit) or hit.line.level in _CALM_LEVELS):
+    if tier is Tier.ROOT and (
+        _is_quoted_source(hit) or hit.line.level in _CALM_LEVELS or _is_python_warning(hit, by_tier[tier])
+    ):
         tier = Tier.BENIGN
-    suspect = Suspect(hit.line, hit.context, by_tier.get(tier), traceback=hit.traceback)
+    places = _places_of(hit.traceback) if hit.traceback else _places_above(hit.line, hit.context)
+    suspect = Suspect(hit.line, hit.context, by_tier.get(tier), traceback=hit.traceback, places=places)
     return suspect, tier
+
+
+def _valid(hit: Hit, scan: Scan) -> list[SignatureMatch]:
+    """Return the matches whose signature asks for no other line, or for one that the log has."""
+    return [entry for entry in hit.matches if entry.signature.requires in scan.facts or not entry.signature.requires]
+
+
+def _is_python_warning(hit: Hit, match: SignatureMatch) -> bool:
+    """Whether the line is a warning of Python's and no failure; only torch warns so of a GPU that it cannot use."""
+    if match.signature.category is Category.ENVIRONMENT_MISMATCH:
+        return False
+    return any(mark in hit.line.body for mark in ("UserWarning: ", "FutureWarning: ", "RuntimeWarning: "))
 
 
 def _is_quoted_source(hit: Hit) -> bool:
@@ -138,9 +159,10 @@ def _is_quoted_source(hit: Hit) -> bool:
 
 def _unknown(scan: Scan) -> list[Suspect]:
     """Return the exceptions that no signature says anything about, the first of each chain."""
-    spoken_for = {id(hit.line) for hit in scan.hits}
+    known = [(hit, matches) for hit in scan.hits if (matches := _valid(hit, scan))]
+    spoken_for = {id(hit.line) for hit, _ in known}
     known_chains = {
-        hit.traceback.chain for hit in scan.hits if hit.traceback and hit.matches[0].signature.tier is Tier.ROOT
+        hit.traceback.chain for hit, matches in known if hit.traceback and matches[0].signature.tier is Tier.ROOT
     }
     seen_chains: set[int] = set(known_chains)
     found: list[Suspect] = []
@@ -153,13 +175,18 @@ def _unknown(scan: Scan) -> list[Suspect]:
             continue
         seen_chains.add(traceback.chain)
         line = exception if traceback.message else (traceback.last_source or exception)
-        context = scan.contexts.get(traceback.first_line, ())
-        found.append(Suspect(line, context, None, traceback.type_name, traceback.message, traceback))
+        around = scan.contexts.get(traceback.first_line, ())
+        message = traceback.message or line.body.strip()
+        found.append(Suspect(line, around, None, traceback.type_name, message, traceback, _places_of(traceback)))
     if not found:
+        unmet = [(hit.line, hit.context) for hit in scan.hits if not _valid(hit, scan)]
+        lines = [(bare.line, bare.context) for bare in scan.bare] + unmet
         found = [
-            Suspect(bare.line, bare.context, None, bare.type_name, bare.message)
-            for bare in scan.bare
-            if bare.type_name not in _FOLLOWING_TYPES and not _recovered(bare.line.number, scan)
+            Suspect(place, context, None, raised[0], raised[1], places=_places_above(place, context))
+            for place, context in lines
+            if (raised := exception_in(place.body.strip())) is not None
+            and raised[0] not in _FOLLOWING_TYPES
+            and not _recovered(place.number, scan)
         ]
     return found
 
@@ -175,6 +202,41 @@ def _errors(scan: Scan, before: Suspect | None) -> list[Suspect]:
         if not _recovered(error.line.number, scan)
         and not _after_stop(error.line.number, scan)
         and (before is None or error.line.number < before.line.number)
+    ]
+
+
+def _places_of(traceback: Traceback) -> tuple[str, ...]:
+    return tuple(f"{file} {function}" for file, function in zip(traceback.files, traceback.functions, strict=True))
+
+
+def _places_above(line: Line, context: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the frames quoted above an exception whose traceback has lost its first line."""
+    above = takewhile(lambda text: text.strip() != line.text.strip(), context)
+    return tuple(places_in(list(above)))
+
+
+def _complaint(scan: Scan) -> Suspect | None:
+    """Return what stands just before the first line that says only that something failed elsewhere."""
+    known = frozenset(hit.line.number for hit in scan.hits)
+    for number in sorted(scan.before):
+        if _recovered(number, scan) or _after_stop(number, scan):
+            continue
+        found = first_complaint(scan.before[number], known)
+        if found is not None:
+            return Suspect(found.line, (), None, found.type_name, found.message, places=found.places)
+    return None
+
+
+def _reasons(scan: Scan) -> list[Suspect]:
+    """Return the wrapper lines that give the reason themselves: "failed to start: NCCL error"."""
+    return [
+        Suspect(hit.line, hit.context, match, traceback=hit.traceback)
+        for hit in scan.hits
+        for match in hit.matches
+        if hit.matches[0].signature.tier is Tier.WRAPPER
+        and match.signature.tier is Tier.ROOT
+        and not _recovered(hit.line.number, scan)
+        and not _after_stop(hit.line.number, scan)
     ]
 
 

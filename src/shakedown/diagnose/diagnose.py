@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from shakedown.diagnose.arbitrate import Ruling, Suspect, arbitrate
 from shakedown.diagnose.engine_guess import engine_of
 from shakedown.diagnose.evidence import root_from_evidence, signal_of
-from shakedown.diagnose.exceptions import category_of, category_of_words
+from shakedown.diagnose.exceptions import category_of, category_within
 from shakedown.diagnose.matcher import matcher_for
 from shakedown.diagnose.render import fill, remedy_of, with_computed
 from shakedown.diagnose.scanner import Scan, Scanner, blocks_of
+from shakedown.diagnose.textline import Line
 from shakedown.domain.failure import Diagnosis, ExitEvidence, RootCause, Symptom
 from shakedown.domain.words import Category, EngineKind, Stage
 
@@ -68,6 +69,11 @@ def diagnose_blocks(
     )
 
 
+def _logger_of(line: Line) -> str:
+    """Return what stands before a line's message: many loggers name the source file that wrote it."""
+    return line.text.removesuffix(line.body)
+
+
 def _ended_badly(evidence: ExitEvidence | None) -> bool:
     if evidence is None:
         return False
@@ -89,8 +95,11 @@ class _Wording:
         assert suspect.match is not None
         signature = suspect.match.signature
         captures = with_computed(signature, suspect.match.captures)
+        category = signature.category
+        if signature.category_by_words:
+            category = category_within(category, suspect.line.body, suspect.places)
         return RootCause(
-            category=signature.category,
+            category=category,
             signature=signature.id,
             line_number=suspect.line.number,
             line=suspect.line.text,
@@ -103,16 +112,13 @@ class _Wording:
         )
 
     def _unknown(self, suspect: Suspect) -> RootCause:
-        traceback = suspect.traceback
-        files = traceback.files if traceback else []
-        functions = traceback.functions if traceback else []
-        places = [f"{file} {function}" for file, function in zip(files, functions, strict=True)]
-        raised = f" It was raised in {functions[-1] or 'a module'} ({files[-1]})." if files else ""
+        file, _, function = (suspect.places[-1] if suspect.places else "").rpartition(" ")
+        raised = f" It was raised in {function or 'a module'} ({file})." if file else ""
         if not suspect.type_name:
             return self._error_line(suspect)
         message = f": {suspect.message}" if suspect.message else " without a message"
         return RootCause(
-            category=category_of(suspect.type_name, suspect.message, places),
+            category=category_of(suspect.type_name, suspect.message, suspect.places),
             signature=None,
             line_number=suspect.line.number,
             line=suspect.line.text,
@@ -124,7 +130,7 @@ class _Wording:
 
     def _error_line(self, suspect: Suspect) -> RootCause:
         return RootCause(
-            category=category_of_words(suspect.message),
+            category=category_of("", suspect.message, (*suspect.places, _logger_of(suspect.line))),
             signature=None,
             line_number=suspect.line.number,
             line=suspect.line.text,

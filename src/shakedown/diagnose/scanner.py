@@ -11,13 +11,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from shakedown.diagnose.complaints import Before
 from shakedown.diagnose.matcher import READY_MARKS, STOP_MARKS, Matcher, SignatureMatch
+from shakedown.diagnose.signature import Tier
 from shakedown.diagnose.textline import Line, read_line, without_colours
 from shakedown.diagnose.tracebacks import Traceback, TracebackReader, exception_in
 
 BLOCK_BYTES = 1 << 20
 _WINDOW_BEFORE, _WINDOW_BEHIND = 2_000, 6_000
 _CONTEXT_LINES = 3
+_BEFORE_LINES, _BEFORE_BYTES, _MOST_BEFORE = 80, 24_576, 20
 _TAIL_LINES = 15
 _TAIL_BYTES = 32_768
 _HEAD_BYTES = 65_536
@@ -63,6 +66,8 @@ class Scan:
     """Line number to surrounding lines, for exception lines of tracebacks."""
     bare: list[BareException] = field(default_factory=list)
     errors: list[BareException] = field(default_factory=list)
+    before: dict[int, Before] = field(default_factory=dict)
+    """Number of a line that only says that something failed elsewhere to the lines before it."""
     facts: set[str] = field(default_factory=set)
     first_ready: int | None = None
     last_ready: int | None = None
@@ -165,9 +170,19 @@ class Scanner:
             self._counts[match.signature.id] = self._counts.get(match.signature.id, 0) + 1
         if kept:
             self._scan.hits.append(Hit(line, kept, _context(block, start, end), owner))
+            if kept[0].signature.tier is Tier.WRAPPER and len(self._scan.before) < _MOST_BEFORE:
+                self._scan.before.setdefault(line.number, self._before(block, start))
         elif not matches and owner is None:
             marked |= self._keep_unknown(line, block, start, end)
         return bool(kept) or bool(facts) or marked
+
+    def _before(self, block: bytes, start: int) -> Before:
+        """Return the lines before the one at ``start``, numbered."""
+        text = block[max(0, start - _BEFORE_BYTES) : start]
+        if start < _BEFORE_BYTES:
+            text = (self._tail + text)[-_BEFORE_BYTES:]
+        lines = text.split(b"\n")[:-1][-_BEFORE_LINES:]
+        return tuple(enumerate(lines, self._number - len(lines)))
 
     def _mark(self, line: Line) -> bool:
         """Note lines that say the server is ready or was asked to stop."""

@@ -62,6 +62,8 @@ class Signature(Value):
     """A pattern that must match some line of the log too, before or after."""
     generic: bool = False
     """A catch-all: any specific signature on the same line or in the same traceback goes before it."""
+    category_by_words: bool = False
+    """``category`` holds only where the line's own words do not say what it is about: for catch-alls of any message."""
     confused_with: tuple[str, ...] = ()
     """Ids of signatures, or words, for what this is often taken for."""
     cause: str = ""

@@ -32,7 +32,14 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
 
 @pytest.mark.parametrize(
     ("name", "least_root", "least_category"),
-    [("cases.jsonl", 0.99, 0.99), ("cases-found.jsonl", 0.97, 0.97), ("cases-found-later.jsonl", 0.95, 0.9)],
+    [
+        ("cases.jsonl", 0.99, 0.99),
+        ("cases-found.jsonl", 0.97, 0.97),
+        ("cases-found-later.jsonl", 0.95, 0.9),
+        ("cases-found-third.jsonl", 0.95, 0.9),
+        ("cases-found-fourth.jsonl", 0.95, 0.9),
+        ("cases-found-fifth.jsonl", 0.9, 0.9),
+    ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
     failures = [case for case in cases(name) if case.kind == "failure"]

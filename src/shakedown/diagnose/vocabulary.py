@@ -1,0 +1,256 @@
+"""Which words and which parts of an engine stand for which kind of failure, whatever the engine and its wording.
+
+Read by ``exceptions.py`` for lines that no signature knows. Within a table the earlier entry wins: what is named by few
+words, and meant when it is named, goes first.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shakedown.domain.words import Category
+
+CERTAIN_TYPES = {
+    "OutOfMemoryError": Category.DEVICE_OUT_OF_MEMORY,
+    "MemoryError": Category.HOST_OUT_OF_MEMORY,
+    "ArgumentError": Category.BAD_ARGUMENTS,
+    "OutOfResources": Category.KERNEL_FAULT,
+    "CompilationError": Category.JIT_TOOLCHAIN,
+    "BackendCompilerFailed": Category.JIT_TOOLCHAIN,
+    "InductorError": Category.JIT_TOOLCHAIN,
+    "PTXASError": Category.JIT_TOOLCHAIN,
+    "DistBackendError": Category.COMMUNICATION,
+    "DistNetworkError": Category.COMMUNICATION,
+    "DistStoreError": Category.COMMUNICATION,
+    "KVTransferError": Category.COMMUNICATION,
+    "SafetensorError": Category.MODEL_FILES,
+    "RepositoryNotFoundError": Category.MODEL_FILES,
+    "RevisionNotFoundError": Category.MODEL_FILES,
+    "GatedRepoError": Category.MODEL_FILES,
+    "EntryNotFoundError": Category.MODEL_FILES,
+    "LocalEntryNotFoundError": Category.MODEL_FILES,
+    "HFValidationError": Category.MODEL_FILES,
+    "UnpicklingError": Category.MODEL_FILES,
+    "TemplateSyntaxError": Category.MODEL_FILES,
+    "ProxyError": Category.NETWORK_PROXY,
+    "SSLError": Category.NETWORK_PROXY,
+    "MaxRetryError": Category.NETWORK_PROXY,
+}
+LIKELY_TYPES = {
+    "ImportError": Category.ENVIRONMENT_MISMATCH,
+    "ModuleNotFoundError": Category.ENVIRONMENT_MISMATCH,
+    "PackageNotFoundError": Category.ENVIRONMENT_MISMATCH,
+    "PermissionError": Category.ENVIRONMENT_MISMATCH,
+    "AttributeError": Category.ENVIRONMENT_MISMATCH,
+    "NameError": Category.ENVIRONMENT_MISMATCH,
+    "TypeError": Category.ENVIRONMENT_MISMATCH,
+    "NotImplementedError": Category.ARCH_MISMATCH,
+    "AcceleratorError": Category.KERNEL_FAULT,
+    "IndexError": Category.KERNEL_FAULT,
+    "RuntimeError": Category.KERNEL_FAULT,
+    "KeyError": Category.MODEL_FILES,
+    "FileNotFoundError": Category.MODEL_FILES,
+    "JSONDecodeError": Category.MODEL_FILES,
+    "UnicodeDecodeError": Category.MODEL_FILES,
+    "OSError": Category.MODEL_FILES,
+    "ValueError": Category.BAD_ARGUMENTS,
+    "ValidationError": Category.BAD_ARGUMENTS,
+    "AssertionError": Category.BAD_ARGUMENTS,
+    "TimeoutError": Category.HANG,
+    "ConnectionError": Category.NETWORK_PROXY,
+    "ConnectTimeout": Category.NETWORK_PROXY,
+}
+"""What an exception is most often about where neither its words nor its frames say more."""
+
+# What is meant when it is named.
+_TELLING = (
+    (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port \d+ is", Category.PORT_IN_USE),
+    (
+        (
+            r"\bproxy|max retries exceeded|couldn't connect to|certificate|name resolution|httpsconnection|"
+            r"connect timeout|\b(?:401|403|407|502|503|504)\b.{0,20}(?:client|server|gateway|proxy|for url)|"
+            r"(?:failed to|cannot|could not|unable to) (?:download|fetch)|download .{0,40}failed|offline mode"
+        ),
+        Category.NETWORK_PROXY,
+    ),
+    (
+        (
+            r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahostalloc|host memory|"
+            r"cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure"
+        ),
+        Category.HOST_OUT_OF_MEMORY,
+    ),
+    (
+        r"occupied by other|used by other processes|free memory on device|devices? .{0,20}(?:busy|unavailable)",
+        Category.GPU_BUSY,
+    ),
+    (
+        (
+            r"out of (?:device |gpu |video )?memory|outofdevicememory|\boom\b|cudamalloc|mem.?fraction|"
+            r"(?:insufficient|not enough|too little|no available) (?:free )?(?:gpu|device|video|cuda|vram)?.?memory|"
+            r"errormemoryallocation"
+        ),
+        Category.DEVICE_OUT_OF_MEMORY,
+    ),
+    (
+        (
+            r"speculat|\bdraft|_draft|drafter|\beagle|medusa|\bmtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
+            r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target model"
+        ),
+        Category.SPECULATION,
+    ),
+    (
+        (
+            r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
+            r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
+            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|identifier .{0,80} is undefined|undefined reference|"
+            r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
+            r"__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|cute\.?dsl|tilelang"
+        ),
+        Category.JIT_TOOLCHAIN,
+    ),
+    (
+        (
+            r"compute.?capability|device capability|unsupported arch|unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
+            r"blackwell|hopper|\bampere|turing|volta|pascal|\bgfx\d|kernel image|device code|cuda.?arch|compute_\d\d|"
+            r"\brtx\b|\bgb10\b|\b[bh][123]00\b|\ba100\b|head.?(?:size|dim)\w*.{0,40}(?:support|invalid|must)|"
+            r"(?:support|invalid|unsupported).{0,40}head.?(?:size|dim)|"
+            r"not (?:yet )?(?:supported|compiled|available|implemented|enabled) (?:on|for|in|by) (?:this|the|your)? ?"
+            r"(?:current )?(?:gpu|device|platform|arch|hardware|card)|no (?:valid|suitable|usable|supported|compatible|"
+            r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|(?:backend|"
+            r"kernel)s? \S* ?(?:does not|do "
+            r"not|doesn't) support|no (?:\w+ ){0,3}(?:backend|kernel) (?:supports|available|found)|error internal|"
+            r"(?:backend|kernel)s? (?:is|are) not (?:supported|available)|"
+            r"not supported by (?:\w+ ){0,3}(?:backend|kernel)|"
+            r"unsupported (?:\w+ ){0,3}backend|this (?:gpu|device|hardware)|your gpu|"
+            r"(?:not |un)support\w* (?:for|by|in|with|on) (?:the )?(?:flash|triton|cutlass|trtllm|deep.?gemm|"
+            r"marlin|fa[234]|"
+            r"xformers|cudnn|aiter)|(?:flash\w*|triton|cutlass|trtllm\w*|deepgemm|cudnn) (?:\w+ ){0,3}"
+            r"(?:does not|doesn't|only) supports?"
+        ),
+        Category.ARCH_MISMATCH,
+    ),
+    (
+        (
+            r"undefined symbol|shared object|no module named|cannot import|not installed|pip install|"
+            r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
+            r"higher|later))|"
+            r"(?:incompatible|mismatched|minimum|requires?|required|expected|unsupported) .{0,40}version|"
+            r"driver|deserializ|serializ|engine (?:file|plan)|unexpected keyword argument|positional argument|"
+            r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|glibc|cxxabi|"
+            r"\babi\b|built (?:with|for|against)|compiled with|operator \S+ does not exist|_mapping\b|"
+            r"could not run '|but an? \w+ was expected|failed to apply \w+processor|"
+            r"library.{0,20}(?:not found|could not|cannot)|numpy|protobuf|remaining_buffer_size"
+        ),
+        Category.ENVIRONMENT_MISMATCH,
+    ),
+    (
+        (
+            r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
+            r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml_type|\bi?q\d_[k\d]|"
+            r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
+            r"features)\b.{0,80}(?:divisible|multiple of)|vocab.{0,40}divisible|page size of the layer"
+        ),
+        Category.QUANTIZATION,
+    ),
+    (
+        (
+            r"nccl|rccl|\bgloo\b|\bmpi\b|mpi_|all.?reduce|all.?gather|all.?to.?all|all2all|reduce.?scatter|symm_?mem|"
+            r"rendezvous|process.?group|store.?based|deepep|deep_ep|nvshmem|\bucx|\bucp|nixl|mooncake|tcpstore|c10d|"
+            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|to.?peer)|\bp2p\b|"
+            r"ipc ?(?:mem|handle)|"
+            r"cudaipc|connection (?:refused|reset|closed)|world.?size|collective|(?:dispatch|combine).{0,20}timeout|"
+            r"invalid (?:device ordinal|resource handle)|kv.?transfer|transfer failed|transfer.?engine|"
+            r"bootstrap.?room|socket|"
+            r"tcp_transport|rdma_transport|disaggregat"
+        ),
+        Category.COMMUNICATION,
+    ),
+    (
+        (
+            r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|kv.?cache|cache blocks|context.?(?:length|"
+            r"size|window)|"
+            r"too long|max_seq_len|max_input_len|memory pool|swap space|failed to decode|max_total|too many tokens|"
+            r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,40}(?:length|tokens|context|blocks)"
+        ),
+        Category.CAPACITY_TOO_SMALL,
+    ),
+    (
+        (
+            r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|cudnn|cutlass|"
+            r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
+            r"segmentation fault|"
+            r"sigsegv|capturing|must have shape|must be contiguous|same (?:device|dtype)|mat1 and mat2|\.cuh?:\d+"
+        ),
+        Category.KERNEL_FAULT,
+    ),
+)
+# What may be named in passing: asked after the frames.
+_PASSING = (
+    (
+        (
+            r"checkpoint|safetensors|tokenizer|config\.json|model.?type|architecture|weights?\b|state_dict|"
+            r"chat.?template|hf_config|pretrained|gguf|tensor '|layers\.\d+|blk\.\d+|repo(?:sitory)?\b|hugging|rope|"
+            r"size mismatch|vocab|no such file|a file named|mmproj|projector|processor|"
+            r"(?:weight|param\w*|tensor|checkpoint)\b.{0,60}shape|shape\b.{0,60}(?:weight|param|checkpoint)"
+        ),
+        Category.MODEL_FILES,
+    ),
+    (
+        (
+            r"--[a-z]|unrecognized|must be|must not|should be|divisible|(?:not|only) supported|does not support|"
+            r"not compatible|incompatible|cannot (?:be|use)|requires? |need to|please|"
+            r"invalid (?:value|option|choice|argument)|unknown (?:option|argument|backend)|expected .{0,40} got"
+        ),
+        Category.BAD_ARGUMENTS,
+    ),
+    (r"timed? ?out|timeout|deadlock|\bhang|\bhung|heartbeat|no response|stuck", Category.HANG),
+)
+
+
+def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern[str], Category], ...]:
+    return tuple((re.compile(pattern, re.IGNORECASE), category) for pattern, category in table)
+
+
+TELLING = _compiled(_TELLING)
+PASSING = _compiled(_PASSING)
+PLACES = _compiled(
+    (
+        (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),
+        (
+            (
+                r"/quantization/|modelopt|compressed_tensors|marlin|fp8_|_fp8|fp4|awq|gptq|bitsandbytes|torchao|"
+                r"/deep_gemm/jit_kernels|process_weights_after_loading"
+            ),
+            Category.QUANTIZATION,
+        ),
+        (
+            (
+                r"/flashinfer/(?:jit|compilation)|_inductor|_dynamo|/triton/(?:compiler|backends|"
+                r"runtime/(?:build|jit))|"
+                r"cpp_extension|deep_gemm/jit/|deep_gemm/utils|tvm_ffi/cpp|/tilelang/|cutlass/base_dsl"
+            ),
+            Category.JIT_TOOLCHAIN,
+        ),
+        (
+            (
+                r"device_communicators|parallel_state|c10d|distributed|pynccl|custom_all_reduce|symm_mem|deep_ep|"
+                r"token_dispatcher|tcp_transport|rdma_transport|transfer_engine|shm_broadcast|nixl|mooncake|"
+                r"disaggregation|kv_transfer|tllm_disagg|mpi4py|all2all"
+            ),
+            Category.COMMUNICATION,
+        ),
+        (r"server_args|arg_utils|llm_args|arg_groups|argparse|/vllm/config|click/", Category.BAD_ARGUMENTS),
+        (
+            (
+                r"model_loader|weight_utils|load_weights|weight_loader|safetensors|/transformers/|tokeniz|"
+                r"hf_transformers_utils|convert_checkpoint|weight_mapper|huggingface_hub|/gguf/"
+            ),
+            Category.MODEL_FILES,
+        ),
+        (r"kv_cache_utils|memory_pool|block_pool|mem_cache|kv_cache_manager", Category.CAPACITY_TOO_SMALL),
+        (r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|flash_attn|sgl_kernel", Category.KERNEL_FAULT),
+    )
+)
+"""Which part of an engine refused, by the files and functions of a stack."""
