@@ -22,7 +22,7 @@ quantised KV cache that decode reads back and prefill does not adds its own erro
 KINDS = ("prose", "dialogue", "facts")
 PROMPT_TOKENS = 40
 TOKENS = {GateLevel.STANDARD: 24, GateLevel.THOROUGH: 64}
-STEPS_PROBED = 6
+STEPS_PROBED = 4
 """Positions of each answer that are prefilled anew where that takes a request each."""
 
 

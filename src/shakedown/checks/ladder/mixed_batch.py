@@ -31,12 +31,12 @@ class _Size:
 
 SIZES = {
     GateLevel.QUICK: _Size(6, 100, 2, 1, 2),
-    GateLevel.STANDARD: _Size(64, 300, 9, 2, 12),
+    GateLevel.STANDARD: _Size(64, 160, 9, 2, 12),
     GateLevel.THOROUGH: _Size(64, 4000, 12, 6, 64),
 }
 
 
-SHORTEST = 24
+SHORTEST = 12
 """Characters of the shortest prompt."""
 
 

@@ -10,7 +10,7 @@ from shakedown.domain.words import GateLevel, Verdict
 
 SHORTEST = 256
 """Below this the text is no haystack."""
-DEPTHS = {GateLevel.STANDARD: (0.2,), GateLevel.THOROUGH: (0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)}
+DEPTHS = {GateLevel.STANDARD: (0.3,), GateLevel.THOROUGH: (0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95)}
 
 
 class _Needle:
@@ -25,7 +25,7 @@ class _Needle:
             return skipped(f"the workload's longest input has {longest} tokens, too few to hide something in")
         sample = logbook(20, 0)
         ids = context.token_ids(sample)
-        lengths = sorted({longest // 2, longest})
+        lengths = [longest] if context.gates.level is GateLevel.STANDARD else sorted({longest // 2, longest})
         tasks = [
             needle_task(length, depth, len(sample) / len(ids))
             for length in lengths
