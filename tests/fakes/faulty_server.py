@@ -42,8 +42,10 @@ FAULTS = (
     "forgot_its_tasks",
     "one_word",
 )
+BATCHING = ("wrong_in_mixed_batch", "crash_with_two")
+"""Faults that depend on how many requests the server computes together."""
 BATCH_S = 0.1
-"""How long a request waits for others, as a batching engine does."""
+"""A batch that forms is closed when no request has come for this long, however slow the machine: never by a clock."""
 
 
 @dataclass
@@ -59,6 +61,7 @@ class FaultyServer:
     props: bool = True
     running: int = 0
     peak: int = 0
+    joined: int = 0
     seen: set[tuple[int, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -93,11 +96,13 @@ class FaultyServer:
         self.free.acquire()
         with self.lock:
             self.running += 1
+            self.joined += 1
             self.peak = max(self.peak, self.running)
         leaked = False
         try:
-            time.sleep(BATCH_S if self.fault in ("wrong_in_mixed_batch", "crash_with_two") else 0)
-            yield self.peak if self.fault == "wrong_in_mixed_batch" else self.running
+            if self.fault in BATCHING:
+                self.await_batch()
+            yield self.peak if self.fault in BATCHING else self.running
         except OSError:
             leaked = self.fault == "slot_leak"
             raise
@@ -107,6 +112,13 @@ class FaultyServer:
                     self.running -= 1
                     self.peak = self.peak if self.running else 0
                 self.free.release()
+
+    def await_batch(self) -> None:
+        """Wait until no further request joins."""
+        known = 0
+        while known != self.joined:
+            known = self.joined
+            time.sleep(BATCH_S)
 
 
 @dataclass
@@ -150,6 +162,7 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *_: object) -> None:
             pass

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from shakedown.domain.errors import CampaignFileError, UserError
+from shakedown.checks.registry import unknown_names
+from shakedown.domain.errors import CampaignFileError, Problem, UserError
 from shakedown.domain.spec import PROMPT_FILES, CampaignSpec
 from shakedown.domain.spec_file import CampaignText
 from shakedown.domain.toml_lines import Path as KeyPath
@@ -47,6 +48,7 @@ def load_campaign(file: Path, *, elsewhere: bool = False) -> LoadedCampaign:
     problems = read.problems
     for path, message in _missing_files(read, folder, elsewhere=elsewhere):
         problems.append(read.problem(path, message))
+    problems += _unknown_checks(read)
     problems.sort(key=lambda problem: problem.line or 0)
     if read.spec is None or problems:
         raise CampaignFileError(problems)
@@ -72,6 +74,15 @@ def _missing_files(read: CampaignText, folder: Path, *, elsewhere: bool) -> Iter
     yield from _missing_prompts(read, folder)
     if not elsewhere:
         yield from _missing_programs(read, folder)
+
+
+def _unknown_checks(read: CampaignText) -> list[Problem]:
+    asked = read.value("gates", "skip")
+    names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else []
+    return [
+        read.problem(("gates", "skip", names.index(name)), f"no check is called {name!r}", nearest)
+        for name, nearest in unknown_names(names).items()
+    ]
 
 
 def _missing_prompts(read: CampaignText, folder: Path) -> Iterable[tuple[KeyPath, str]]:

@@ -42,6 +42,7 @@ def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, 
             write_reference=writes,
             reference_file=str(reference) if writes or reference.exists() else None,
             context_tokens=max(workload.input_tokens for workload in workloads),
+            skip=spec.gates.skip,
         ),
         points=point_plans(workloads),
     )

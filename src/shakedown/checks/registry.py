@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from functools import cache
 
 import shakedown.checks.ladder
@@ -21,6 +23,12 @@ def checks() -> tuple[Check, ...]:
         if check is not None:
             found.append(check)
     return tuple(sorted(found, key=lambda check: (check.rung, LEVELS.index(check.level), check.name)))
+
+
+def unknown_names(names: Iterable[str]) -> dict[str, str | None]:
+    """Return the names that no check has, each with the nearest that one has."""
+    known = [check.name for check in checks()]
+    return {name: next(iter(difflib.get_close_matches(name, known, n=1)), None) for name in names if name not in known}
 
 
 def checks_for(level: GateLevel) -> tuple[Check, ...]:

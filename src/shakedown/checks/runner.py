@@ -76,6 +76,8 @@ def run_checks(
 
 def _run(check: Check, context: Context) -> CheckResult:
     begun = now_ns()
+    if check.name in context.gates.skip:
+        return _result(check, skipped("not asked: the campaign or the caller leaves it out"), 0.0)
     try:
         outcome = check.run(context)
     except CannotTellError as error:

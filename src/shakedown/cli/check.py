@@ -32,6 +32,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
     max_kl: Annotated[
         float | None, typer.Option(min=0.0, help="Limit of the mean KL divergence from the reference, nats.")
     ] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="A check not to ask, by name; may be repeated.")] = None,
     api_key: Annotated[str | None, typer.Option(envvar="OPENAI_API_KEY", help="Bearer token.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
@@ -42,6 +43,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
     Then, on another server of the same model: shakedown check --base-url ... --level standard --reference good.json
     """
     from shakedown.checks.detect import find_server
+    from shakedown.checks.registry import unknown_names
     from shakedown.checks.runner import run_checks
     from shakedown.domain.trial import Gates
     from shakedown.domain.workload import Target
@@ -52,6 +54,9 @@ def command(  # noqa: PLR0917 - typer makes options of them
         raise UserError(f"--base-url {base_url!r}: give the scheme too, as in http://127.0.0.1:8000")
     if max_kl is not None and max_kl <= 0:
         raise UserError(f"--max-kl {max_kl:g}: the limit must be above 0")
+    for name, nearest in unknown_names(skip or ()).items():
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        raise UserError(f"--skip {name}: no check is called so{hint}")
     target, engine = find_server(
         Target(base_url=base_url.removesuffix("/").removesuffix("/v1"), model=model, api_key=api_key)
     )
@@ -66,6 +71,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
         write_reference=write_reference is not None,
         reference_file=None if file is None else str(file),
         context_tokens=context_tokens,
+        skip=tuple(skip or ()),
     )
     report = run_checks(target, engine, gates, on_result=_show)
     if json:

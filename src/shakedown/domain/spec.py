@@ -177,6 +177,8 @@ class GatesSection(Value):
 
     level: GateLevel = GateLevel.STANDARD
     accuracy: AccuracySection = AccuracySection()
+    skip: tuple[str, ...] = ()
+    """Checks that are not asked, by name: random weights (``load-format = "dummy"``) write no sense on any server."""
 
 
 class DecideSection(Value):

@@ -20,6 +20,8 @@ class Gates(Value):
     reference_file: str | None = None
     context_tokens: int = Field(default=1024, ge=1)
     """The longest input of the workloads: accuracy is gated at this length."""
+    skip: tuple[str, ...] = ()
+    """Names of checks that are not asked."""
 
 
 class Limits(Value):

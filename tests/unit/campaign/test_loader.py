@@ -76,3 +76,8 @@ def test_a_file_that_cannot_be_read_is_one_clear_error(tmp_path: Path, content: 
 def test_the_demo_model_needs_no_file(campaign: Path) -> None:
     campaign.write_text(GOOD.replace("model.gguf", "demo:x.gguf"))
     assert load_campaign(campaign).spec.model.path == "demo:x.gguf"
+
+
+def test_a_check_to_skip_that_does_not_exist_is_named_with_the_nearest(campaign: Path) -> None:
+    campaign.write_text(GOOD + '[gates]\nskip = ["mixed_batch", "token_run"]\n')
+    assert refusals(campaign) == ["12: gates.skip[2]: no check is called 'token_run' (did you mean 'token_runs'?)"]

@@ -29,6 +29,15 @@ def test_the_ladder_stops_at_the_first_failure():
     assert report.verdict is CheckVerdict.FAIL
 
 
+def test_a_check_that_is_left_out_is_said_to_be_and_the_next_is_asked():
+    with FaultyServer(fault="one_answer") as server:
+        report = run(server, skip=("different_answers",))
+    left_out = next(result for result in report.checks if result.name == "different_answers")
+    assert left_out.verdict is CheckVerdict.SKIPPED
+    assert "not asked" in left_out.summary
+    assert report.checks[-1].name != "different_answers"
+
+
 def test_a_reference_is_written_then_read(clean, tmp_path):
     file = str(tmp_path / "folder" / "r.json")
     run(clean, write_reference=True, reference_file=file)
