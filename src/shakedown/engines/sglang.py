@@ -32,9 +32,9 @@ _NGRAM_DRAFT = 11
 """N-gram speculation verifies 12 tokens, one of them not drafted."""
 _SPECULATION_CAP = 48
 """Running requests that speculation allows when no limit is given (``_handle_speculative_decoding``)."""
-_STATES_PER_REQUEST = {False: 3, True: 5}
-"""Recurrent states a running request takes with the prefix cache on, without and with speculation (observed: at most
-439 requests of 1,317 states, 29 of 147)."""
+_STATES_NO_BUFFER, _STATES_BUFFERED, _STATES_OVERLAPPED = 3, 4, 5
+"""Recurrent states a running request takes with the prefix cache on, by strategy (``_calculate_mamba_ratio``; observed
+on 0.5.17 with its defaults: at most 78 requests of 391 states, with speculation 29 of 147)."""
 
 
 class _GenerateLogprobs:
@@ -104,7 +104,7 @@ class SGLang:
     supports_ignore_eos = True
     logprobs = _GenerateLogprobs()
     cache_flush = Probe("POST", "/flush_cache")
-    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/model_info"))
+    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/model_info"), Probe("GET", "/v1/models"))
 
     def canonical_args(self, args: Mapping[str, ArgValue]) -> dict[str, ArgValue]:
         """Return ``args`` under the names that ``--help`` lists first."""
@@ -127,7 +127,6 @@ class SGLang:
         """Read parallelism, cache types, limits and speculation; NEXTN and EAGLE draft 3 tokens unless told."""
         given = self.canonical_args(args)
         algorithm = (word(given, "speculative-algorithm") or "").upper()
-        radix = not switch(given, "disable-radix-cache")
         return LaunchShape(
             tensor_parallel=whole(given, "tp-size") or 1,
             pipeline_parallel=whole(given, "pp-size") or 1,
@@ -141,7 +140,7 @@ class SGLang:
             memory_fraction=fraction(given, "mem-fraction-static"),
             draft_tokens=_draft_tokens(given, algorithm),
             draft_heads=algorithm in {"NEXTN", "EAGLE"} and word(given, "speculative-draft-model-path") is None,
-            state_slots_per_request=_STATES_PER_REQUEST[bool(algorithm)] if radix else 1,
+            state_slots_per_request=_states_per_request(given),
             state_to_kv_ratio=fraction(given, "mamba-full-memory-ratio") or 0.9,
             on_gpu=word(given, "device") != "cpu",
         )
@@ -163,6 +162,9 @@ class SGLang:
         match info.get("internal_states") if info else None:
             case [{"effective_max_running_requests_per_dp": int(cap)}, *_]:
                 settings["max_running_requests"] = cap
+        match answers[2]:
+            case {"data": [{"max_model_len": int(tokens)}, *_]} if settings["context_tokens"] is None:
+                settings["context_tokens"] = tokens
         return settings | _settings_from_log(log_lines)
 
     def counters(self, metrics_text: str) -> CounterWindow:
@@ -213,6 +215,15 @@ class SGLang:
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line."""
         return shell_line(self.launch_plan(candidate, host=host, port=port))
+
+
+def _states_per_request(given: Mapping[str, ArgValue]) -> int:
+    if switch(given, "disable-radix-cache"):
+        return 1
+    named = (word(given, name) for name in ("mamba-radix-cache-strategy", "mamba-scheduler-strategy"))
+    if "no_buffer" in named:
+        return _STATES_NO_BUFFER
+    return _STATES_BUFFERED if switch(given, "disable-overlap-schedule") else _STATES_OVERLAPPED
 
 
 def _draft_tokens(given: Mapping[str, ArgValue], algorithm: str) -> int:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate, EngineRef, ModelRef
 from shakedown.domain.words import EngineKind
 from shakedown.engines.registry import engine_for
@@ -97,13 +98,34 @@ def test_sglang_reads_the_effective_cap() -> None:
     info = {"version": "0.5.17", "max_running_requests": None, "attention_backend": "fa3", "kv_cache_dtype": "auto",
             "speculative_algorithm": "EAGLE", "served_model_name": "m",
             "internal_states": [{"effective_max_running_requests_per_dp": 29}]}  # fmt: skip
-    settings = SGLANG.effective_settings([info, None], SGLANG_LOG)
+    settings = SGLANG.effective_settings([info, None, None], SGLANG_LOG)
     assert settings["max_running_requests"] == 29
     assert settings["kv_cache_tokens"] == 947_772
     assert settings["kv_cache_dtype"] == "bfloat16"
     assert settings["context_tokens"] == 262_144
     assert settings["speculative_algorithm"] == "EAGLE"
     assert settings["engine_version"] == "0.5.17"
+
+
+def test_sglang_says_its_context_length_among_its_models() -> None:
+    models = {"data": [{"id": "m", "max_model_len": 8192}]}
+    assert SGLANG.effective_settings([{"context_length": None}, None, models], [])["context_tokens"] == 8192
+    assert SGLANG.effective_settings([{"context_length": 4096}, None, models], [])["context_tokens"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("args", "states"),
+    [
+        ({}, 5),  # "capped to 78 ... max_mamba_cache_size=391, 5 state slots per request"
+        ({"speculative_algorithm": "NEXTN"}, 5),
+        ({"disable_overlap_schedule": True}, 4),
+        ({"mamba_scheduler_strategy": "no_buffer"}, 3),
+        ({"mamba_radix_cache_strategy": "no_buffer", "disable_overlap_schedule": True}, 3),
+        ({"disable_radix_cache": True}, 1),
+    ],
+)
+def test_sglang_keeps_recurrent_states_by_its_strategy(args: dict[str, ArgValue], states: int) -> None:
+    assert SGLANG.launch_shape(args).state_slots_per_request == states
 
 
 def test_sglang_reads_log_probabilities() -> None:
