@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,11 @@ def test_what_cannot_be_used_is_named(word: str, says: str, folder: Path, tokeni
     with pytest.raises(UserError) as caught:
         opened(word, folder, tokenizer)
     assert says in str(caught.value)
+
+
+def test_a_thousand_prompts_of_a_thousand_tokens_share_no_beginning_that_a_cache_could_keep() -> None:
+    workload = Workload(name="w", prompts=("text",), input_tokens=1000, output_tokens=1)
+    prompts = prompt_source(workload, EstimatingTokenizer(), salt="s").take(1000)
+    texts = sorted(prompt.text for prompt in prompts)
+    assert max(len(os.path.commonprefix(pair)) for pair in pairwise(texts)) < 64  # a block of the smallest caches
+    assert min(map(len, texts)) > 3000

@@ -19,6 +19,7 @@ from shakedown.load.generator import Progress, run_point
 from shakedown.load.pool import WorkerPool
 from shakedown.load.prompts import PromptSource, prompt_source
 from shakedown.load.records import write_parquet
+from shakedown.load.server import fit_target
 from shakedown.load.tokenizers import find_tokenizer
 
 
@@ -38,12 +39,12 @@ class LoadStage:
         should_stop: Callable[[], bool],
     ) -> None:
         self._folder = Path(request.folder)
-        self._target = target
+        self._target = fit_target(target, engine.kind)
         self._engine = engine
         self._emit = emit
         self._should_stop = should_stop
         self._control = ControlClient(target.base_url, api_key=target.api_key, timeout_s=5.0)
-        self._tokenizer = find_tokenizer(self._control, target.model, None)
+        self._tokenizer = find_tokenizer(self._control, target.model, None, endpoint=target.endpoint)
         self._sources: dict[str, PromptSource] = {}
         self._pool = WorkerPool()
 
