@@ -140,4 +140,5 @@ class FindingKind(StrEnum):
     WORKLOADS_DISAGREE = "workloads_disagree"
     BUDGET_EXHAUSTED = "budget_exhausted"
     ERRORS_UNDER_LOAD = "errors_under_load"
+    SAME_CHECK_FAILS = "same_check_fails"
     SATURATED = "saturated"

@@ -55,6 +55,7 @@ DOUBTS = {
     FindingKind.RULE_CONTRADICTED,
     FindingKind.BUDGET_EXHAUSTED,
     FindingKind.ERRORS_UNDER_LOAD,
+    FindingKind.SAME_CHECK_FAILS,
     FindingKind.WORKLOADS_DISAGREE,
     FindingKind.LAUNCH_VARIANCE_UNKNOWN,
 }
