@@ -150,4 +150,6 @@ def _number(value: float | None) -> str:
 
 
 def _milliseconds(values: Distribution | None) -> str:
-    return "-" if values is None else f"{values.p50 * 1000:.1f}/{values.p99 * 1000:.1f}"
+    if values is None:
+        return "-"
+    return f"{values.p50 * 1000:.1f}/" + ("-" if values.p99 is None else f"{values.p99 * 1000:.1f}")

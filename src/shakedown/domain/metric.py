@@ -10,24 +10,27 @@ from shakedown.domain.base import Value
 
 
 class Distribution(Value):
-    """Mean, percentiles and maximum of a metric over ``samples`` values; a p99 of few samples is what it is."""
+    """Mean, percentiles and maximum of a metric over ``samples`` values; a p99 of few samples is what it is.
+
+    Figures of another load generator may lack the upper percentiles and the maximum; Shakedown's own have all.
+    """
 
     mean: float
     p50: float
-    p90: float
-    p99: float
-    max: float
+    p90: float | None
+    p99: float | None
+    max: float | None
     samples: int = Field(ge=1)
 
 
 class ClientProof(Value):
-    """The proof that the client was not the limit."""
+    """The proof that the client was not the limit; other load generators give none."""
 
-    cpu_s: float
+    cpu_s: float | None
     send_lateness_s: Distribution | None
     loop_lag_s: Distribution | None
-    limited: bool
-    """True when lateness, lag or CPU show that the client shaped the result."""
+    limited: bool | None
+    """True when lateness, lag or CPU show that the client shaped the result; None: not known."""
     workers: int = Field(default=1, ge=1)
 
 

@@ -142,6 +142,8 @@ class CampaignInfo(Value):
     """Id of the reference candidate in use."""
     decision: DecisionRule
     workloads: tuple[dict[str, object], ...] = ()
+    measured_by: str | None = None
+    """None: a campaign. Else the load generator whose figures these are; nothing was checked or decided."""
     overhead_share: float | None = None
     """Wall time that was neither boot, checks, load nor shutdown, as a share of all."""
 

@@ -128,7 +128,7 @@ def _agreed(result: CampaignResult, key: str) -> float | None:
 
 def _worst_p99(winner: CandidateResult, key: str) -> float | None:
     found = (getattr(point, f"{key}_s") for point in winner.points)
-    return max((distribution.p99 for distribution in found if distribution is not None), default=None)
+    return max((d.p99 for d in found if d is not None and d.p99 is not None), default=None)
 
 
 def _speculation(winner: CandidateResult, job: str, names: Names) -> Iterable[Rule]:

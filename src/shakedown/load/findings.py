@@ -17,7 +17,7 @@ EARLY_STOP_SHARE = 0.02
 def point_findings(points: Sequence[PointSummary], workload: Workload) -> list[Finding | None]:
     """Look at all points of one server; None for what is as it should be."""
     return [
-        _over(points, FindingKind.CLIENT_LIMITED, lambda point: point.client.limited, _client_limited),
+        _over(points, FindingKind.CLIENT_LIMITED, lambda point: bool(point.client.limited), _client_limited),
         _over(points, FindingKind.ERRORS_UNDER_LOAD, lambda point: bool(_failures(point)), _errors),
         _over(points, FindingKind.SATURATED, lambda point: point.stop_reason == "saturation", _saturated),
         _over(points, FindingKind.PROMPTS_REPEATED, lambda point: point.repeated_prompts > 0, _repeated),

@@ -43,6 +43,8 @@ def verdict(result: CampaignResult) -> tuple[str, str]:
 
 
 def _no_winner(result: CampaignResult) -> str:
+    if result.campaign.measured_by is not None:
+        return f"Measured by {result.campaign.measured_by}; nothing was checked or decided."
     if not result.campaign.complete:
         judged = sum(candidate.verdict is not Verdict.NOT_RUN for candidate in result.candidates)
         return f"No verdict yet: {judged} of {len(result.candidates)} candidates have been judged."
@@ -104,13 +106,8 @@ def decision(result: CampaignResult) -> str:
 
 def assumptions(result: CampaignResult) -> list[str]:
     """What the verdict rests on, a sentence each."""
-    said = [decision(result)]
-    limited = [c.label for c in result.candidates if any(point.client.limited for point in c.points)]
-    said.append(
-        "The load generator was not the limit at any point: it sent on time and its event loop did not lag."
-        if not limited
-        else f"The load generator shaped some points of {', '.join(limited)}: read those as lower bounds."
-    )
+    said = [decision(result)] if result.campaign.measured_by is None else []
+    said.append(_client(result))
     winner = next((c for c in result.candidates if result.winner and c.id == result.winner.id), None)
     if winner is not None and not winner.lossy:
         said.append("No setting of the winner is known to change the model's output distribution.")
@@ -119,6 +116,15 @@ def assumptions(result: CampaignResult) -> list[str]:
     if not result.campaign.complete:
         said.append("The campaign is not complete: run it again into the same folder and it resumes.")
     return said
+
+
+def _client(result: CampaignResult) -> str:
+    limited = [c.label for c in result.candidates if any(point.client.limited for point in c.points)]
+    if limited:
+        return f"The load generator shaped some points of {', '.join(limited)}: read those as lower bounds."
+    if any(point.client.limited is None for candidate in result.candidates for point in candidate.points):
+        return "Whether the load generator was the limit is not known: it gives no proof of itself."
+    return "The load generator was not the limit at any point: it sent on time and its event loop did not lag."
 
 
 def why(candidate: CandidateResult, result: CampaignResult) -> str:

@@ -42,7 +42,7 @@ def client_proof(
     first_tokens = [value for record in records if record.ok and (value := ttft_s(record)) is not None]
     allowed = max(DELAY_FLOOR_S, DELAY_SHARE * float(np.median(first_tokens)) if first_tokens else 0.0)
     busy = any(cpu > CPU_LIMIT * wall for cpu, wall in zip(cpu_s, wall_s, strict=True) if wall > 0.5)
-    late = any(delay is not None and delay.p99 > allowed for delay in (lateness, lag))
+    late = any(delay is not None and delay.p99 is not None and delay.p99 > allowed for delay in (lateness, lag))
     return ClientProof(
         cpu_s=sum(cpu_s),
         send_lateness_s=lateness,

@@ -15,8 +15,8 @@ KIND = FindingKind.CLIENT_LIMITED
 
 def find(judged: Judged) -> Iterator[Finding]:
     """Points whose send lateness, loop lag or CPU time show the client at its limit."""
-    for candidate_id, points in marked_points(judged, lambda point: point.client.limited):
-        lags = [point.client.loop_lag_s.p99 for point in points if point.client.loop_lag_s]
+    for candidate_id, points in marked_points(judged, lambda point: bool(point.client.limited)):
+        lags = [lag.p99 for point in points if (lag := point.client.loop_lag_s) and lag.p99 is not None]
         yield Finding(
             kind=KIND,
             summary=f"The client was the limit for {judged.label(candidate_id)} in {listed(places(points))}: "

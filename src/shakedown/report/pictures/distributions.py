@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from markupsafe import Markup
 
@@ -63,7 +63,7 @@ def _panel(
     if not rows:
         return None
     height = HEAD + ROW * len(rows) + FOOT
-    x = spread((value for _, d in rows for value in (d.p50, d.max)), NAMES, WIDTH - RIGHT)
+    x = spread((value for _, d in rows for value in (d.p50, d.p90, d.p99, d.max) if value is not None), NAMES, WIDTH - RIGHT)
     marks = [_row(candidate, d, x, HEAD + ROW * (index + 0.5)) for index, (candidate, d) in enumerate(rows)]
     title = f"{workload} at {highest:g}: {name}"
     return Panel(title, svg(f"{title}; the figures are in the tables below.", _axis(x, height), *marks, height=height))
@@ -92,11 +92,19 @@ def _row(candidate: CandidateResult, d: Distribution, x: Scale, y: float) -> Mar
         candidate,
         tag("title", words),
         text(NAMES - 10, y + 4, shorten(candidate.label, 23), "row-name", "end"),
-        line(x(d.p50), y, x(d.max), y, "whisker"),
-        tag("rect", x=x(d.p50), y=y - 5, width=max(x(d.p90) - x(d.p50), 1), height=10, class_="box"),
-        line(x(d.p99), y - 5, x(d.p99), y + 5, "whisker"),
+        *_spread_marks(d, x, y),
         tag("circle", cx=x(d.p50), cy=y, r=4),
     )
+
+
+def _spread_marks(d: Distribution, x: Scale, y: float) -> Iterator[Markup]:
+    """What lies above the median, as far as it is known."""
+    if d.max is not None:
+        yield line(x(d.p50), y, x(d.max), y, "whisker")
+    if d.p90 is not None:
+        yield tag("rect", x=x(d.p50), y=y - 5, width=max(x(d.p90) - x(d.p50), 1), height=10, class_="box")
+    if d.p99 is not None:
+        yield line(x(d.p99), y - 5, x(d.p99), y + 5, "whisker")
 
 
 PICTURE = Picture(
