@@ -54,12 +54,15 @@ class Experiment:
         workload_weights: weight of each workload; 1 where missing.
         margin: candidates whose ratio is within 1/(1 + margin) and 1 + margin are equal for the purpose.
         confidence: of intervals and verdicts.
+        planned: number of comparisons that are looked at, where they are fixed beforehand; better and worse are then
+            adjusted for so many (Bonferroni) instead of for all pairs.
     """
 
     arms: Mapping[str, Arm]
     workload_weights: Mapping[str, float]
     margin: float
     confidence: float
+    planned: int | None = None
     _spreads: dict[frozenset[PointKey], Spread | None] = field(default_factory=dict, repr=False, compare=False)
     _ratios: dict[tuple[str, str, str | None], Ratio | None] = field(default_factory=dict, repr=False, compare=False)
 
@@ -138,9 +141,11 @@ class Experiment:
         return self._spreads[key]
 
     def _differs(self, statistic: float, df: float) -> bool:
-        """Whether a pair differs, allowing for all pairs of candidates."""
+        """Whether a pair differs, allowing for all pairs of candidates, or for the planned comparisons."""
         alpha = 1 - self.confidence
         p = 2 * float(stdtr(df, -statistic))
+        if self.planned is not None:
+            return p * self.planned < alpha
         arms = len(self.arms)
         pairs = arms * (arms - 1) / 2
         # The adjusted p lies between these two.
