@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from shakedown.cli.report import load
+from shakedown.interchange.opened import open_result
 from shakedown.report.terminal import render
 
 WIDTH = 118
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"(<!-- demo output:[^\n]*-->\n```\n).*?(```)", re.DOTALL)
 
 def main() -> None:
     out = StringIO()
-    render(load(Path(sys.argv[1])), Console(file=out, width=WIDTH))
+    render(open_result(Path(sys.argv[1])), Console(file=out, width=WIDTH))
     text = "\n".join(line.rstrip() for line in out.getvalue().strip().splitlines())
     readme = README.read_text(encoding="utf-8")
     README.write_text(BLOCK.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme), encoding="utf-8")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from shakedown.cli.report import load
+from shakedown.interchange.opened import open_result
 from shakedown.report.html import render
 
 SHARP = 1.5
@@ -63,7 +63,7 @@ def main() -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "report.html"
-        page_file.write_text(render(load(given.folder)), encoding="utf-8")
+        page_file.write_text(render(open_result(given.folder)), encoding="utf-8")
         take(page_file, given.out, chromium)
     return 0
 

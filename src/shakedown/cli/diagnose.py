@@ -33,7 +33,7 @@ def command(
     from shakedown.domain.errors import UserError
 
     if explain is not None:
-        typer.echo(_explained(explain), nl=False)
+        typer.echo(_explained(explain, as_json=json), nl=False)
         return
     if not log:
         raise UserError("name a log file, or - for standard input: shakedown diagnose server.log")
@@ -46,7 +46,7 @@ def command(
         raise typer.Exit(EXIT_NO_ROOT)
 
 
-def _explained(wanted: str) -> str:
+def _explained(wanted: str, *, as_json: bool) -> str:
     import difflib
 
     from shakedown.diagnose.catalogue import signature_by_id, signatures
@@ -58,7 +58,7 @@ def _explained(wanted: str) -> str:
         near = difflib.get_close_matches(wanted, [entry.id for entry in signatures()], n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else "; docs/signatures.md lists them all"
         raise UserError(f"--explain: there is no signature {wanted!r}{hint}")
-    return signature_page(signature)
+    return signature.model_dump_json(indent=2) + "\n" if as_json else signature_page(signature)
 
 
 def _read(log: str) -> Iterator[bytes]:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from shakedown.cli.report import load
 from shakedown.domain.errors import UserError
 from shakedown.export.registry import export
 from shakedown.export.service import FILL_IN
+from shakedown.interchange.opened import open_result
 
 
 def command(
@@ -30,7 +30,7 @@ def command(
 
     Example: shakedown export shakedown-demo --format systemd --out units
     """
-    files = export(load(folder), format_)
+    files = export(open_result(folder), format_)
     if out is not None:
         _write(files, out)
     if as_json:

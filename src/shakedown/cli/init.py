@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ def command(
     machine: Annotated[Path | None, typer.Option(help="For the machine that this file describes.")] = None,
     out: Annotated[Path, typer.Option(help="Where to write it; - for standard output.")] = Path("campaign.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Write a commented campaign file: dimensions worth varying here, a workload, gates.
 
@@ -29,6 +31,7 @@ def command(
     From what runs today: shakedown init --from 'python -m sglang.launch_server --model-path /m --tp 8'
     """
     from shakedown.domain.errors import CheckpointError, UserError
+    from shakedown.domain.result import SCHEMA
     from shakedown.inspect.checkpoint import inspect_model
     from shakedown.inspect.launch_source import read_launch_line
     from shakedown.inspect.machine import inspect_machine, read_machine_file
@@ -51,10 +54,14 @@ def command(
         typer.echo(f"note: {line.model} cannot be read from here; its facts are left out", err=True)
     seen = read_machine_file(machine) if machine is not None else inspect_machine()
     text = draft_campaign(line, facts, seen)
-    if str(out) == "-":
+    printed = str(out) == "-"
+    if not printed:
+        if out.exists() and not force:
+            raise UserError(f"{out} exists; choose another --out, or --force to overwrite it")
+        out.write_text(text, encoding="utf-8")
+        typer.echo(f"wrote {out}; see what it would do: shakedown plan {out}", err=True)
+    if as_json:
+        document = {"schema": SCHEMA, "file": None if printed else str(out), "campaign": text}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    elif printed:
         typer.echo(text, nl=False)
-        return
-    if out.exists() and not force:
-        raise UserError(f"{out} exists; choose another --out, or --force to overwrite it")
-    out.write_text(text, encoding="utf-8")
-    typer.echo(f"wrote {out}; see what it would do: shakedown plan {out}", err=True)

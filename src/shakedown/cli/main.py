@@ -24,9 +24,13 @@ COMMANDS = {
     "up": "Start a launch line, mending it until it answers sense.",
     "report": "Render a campaign's results: html, md, json, csv, parquet.",
     "export": "Write the winner as a command, service, manifest or engine config.",
+    "compare": "Say what got better or worse between two results.",
+    "verify": "Does production still match its campaign?",
     "bench": "Load any OpenAI-compatible server and measure it.",
     "check": "Check that a running server answers sense.",
     "diagnose": "Find the root cause and remedy in an engine's log.",
+    "schema": "Print the JSON Schema of what a command prints with --json.",
+    "mcp": "Serve coding agents over the Model Context Protocol.",
     "trial": "Run one trial: JSON in, events out (for places).",
 }
 """Name to summary, in the order of the help page."""

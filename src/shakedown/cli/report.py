@@ -7,26 +7,29 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-from shakedown.campaign.results import RESULT_NAME, load_result
 from shakedown.domain.errors import UserError
-from shakedown.domain.result import CampaignResult
+from shakedown.interchange.opened import open_result
+from shakedown.report import mlflow_run
 from shakedown.report.base import Document, Format, formats
 from shakedown.report.terminal import render
 
 
-def command(
+def command(  # noqa: PLR0917 - typer makes options of them
     folder: Annotated[Path, typer.Argument(help="Results folder of a campaign, or its result.json.", metavar="DIR")],
     format_: Annotated[
-        str | None, typer.Option("--format", help="html, md, json, csv or parquet; without it, tables in the terminal.")
+        str | None, typer.Option("--format", help="html, md, json, csv, parquet or vllm; without it, terminal tables.")
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="File to write. Without it: html into the folder, the others to standard output."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    mlflow: Annotated[
+        str | None, typer.Option(help="Log to this MLflow tracking server, or file:FOLDER.", metavar="URI")
+    ] = None,
+    experiment: Annotated[str, typer.Option(help="MLflow's experiment.")] = "shakedown",
 ) -> None:
     """Report on a campaign: finished, still running, failed, or copied from elsewhere.
 
@@ -36,7 +39,11 @@ def command(
     if name is None and out is not None:
         name = _format_of(out)
     form = None if name is None else _format(name)
-    result = load(folder)
+    result = open_result(folder)
+    if mlflow is not None:
+        typer.echo(f"logged to {mlflow} as run {mlflow_run.log(result, mlflow, experiment)}", err=True)
+        if form is None:
+            return
     if form is None:
         render(result, Console())
         return
@@ -51,40 +58,6 @@ def command(
     else:
         _write(document, target)
         typer.echo(f"wrote {target}", err=True)
-
-
-def load(folder: Path) -> CampaignResult:
-    """Return the result of the campaign in ``folder``, or the one in the file ``folder``.
-
-    A finished campaign left its result in ``result.json``; one that runs or was broken off is judged from its store.
-
-    Raises:
-        UserError: there is no campaign, or the file is no result.
-        StoreError: the store cannot be read.
-    """
-    if folder.is_file():
-        return _read(folder)
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; give the one that `shakedown run --out` or `demo --out` wrote")
-    file = folder / RESULT_NAME
-    if file.is_file():
-        result = _read(file)
-        if result.campaign.complete:
-            # The folder may have been copied or moved since.
-            here = result.campaign.model_copy(update={"folder": str(folder)})
-            return result.model_copy(update={"campaign": here})
-    return load_result(folder)
-
-
-def _read(file: Path) -> CampaignResult:
-    try:
-        return CampaignResult.model_validate_json(file.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "document"
-        raise UserError(f"{file}: no result of schema shakedown/1: {place}: {first['msg']}") from error
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read: {error.strerror}") from error
 
 
 def _format(name: str) -> Format:

@@ -11,6 +11,7 @@ from shakedown.cli import export as export_command
 from shakedown.cli import report as report_command
 from shakedown.domain.errors import ShakedownError, UserError
 from shakedown.domain.result import CampaignResult
+from shakedown.interchange.opened import open_result
 
 runner = CliRunner()
 
@@ -73,21 +74,23 @@ def test_a_result_file_alone_is_enough(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("{", "no result of schema shakedown/1"),
-        ('{"schema": "other/9"}', "no result of schema shakedown/1: schema"),
+        ("{", "no result: neither JSON nor lines of JSON"),
+        ("[]", "no result: expected a JSON object"),
+        ('{"schema": "other/9"}', "no result that Shakedown knows"),
+        ('{"schema": "shakedown/1", "campaign": {"name": 7}}', "no result of schema shakedown/1: campaign.name"),
     ],
 )
 def test_files_that_are_no_result_are_told_by_name_and_place(tmp_path: Path, content: str, told: str) -> None:
     (tmp_path / "result.json").write_text(content)
     with pytest.raises(UserError, match=told):
-        report_command.load(tmp_path / "result.json")
+        open_result(tmp_path / "result.json")
 
 
 def test_folders_without_a_campaign_are_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such folder"):
-        report_command.load(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="no such file or folder"):
+        open_result(tmp_path / "nowhere")
     with pytest.raises(ShakedownError, match=str(tmp_path)):
-        report_command.load(tmp_path)
+        open_result(tmp_path)
 
 
 def test_unknown_format_names_the_known_ones(folder: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ def only(files: dict[str, str]) -> str:
 
 def documents(text: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(text))
+
+
+def beside_python(program: str) -> str | None:
+    """Find a program that pip installed beside this interpreter, or one on the PATH."""
+    return shutil.which(program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
 def run(*argv: str, check: bool = False, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -65,11 +71,12 @@ def test_script_names_the_secret_that_is_missing() -> None:
 
 @pytest.mark.parametrize("winner", WINNERS)
 def test_script_passes_shellcheck(winner: str, tmp_path: Path) -> None:
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed (apt-get install shellcheck); the script was run by sh above")
+    shellcheck = beside_python("shellcheck")
+    if shellcheck is None:
+        pytest.skip("shellcheck is not installed (extra 'dev' brings it); the script was run by sh above")
     script = tmp_path / "start.sh"
     script.write_text(only(export(WINNERS[winner], "command")))
-    done = run("shellcheck", str(script))
+    done = run(shellcheck, str(script))
     assert done.returncode == 0, done.stdout
 
 
@@ -139,6 +146,19 @@ def test_compose_holds_the_command_and_what_it_needs(winner: str) -> None:
             assert words[index] == word
     assert service["healthcheck"]["test"][-1].endswith("/health")
     assert service["image"].startswith("${ENGINE_IMAGE:?")
+
+
+def test_compose_files_hold_to_the_compose_specification(tmp_path: Path) -> None:
+    checker = beside_python("check-jsonschema")
+    if checker is None:
+        pytest.skip("check-jsonschema is not installed (extra 'dev' brings it); the YAML was read above")
+    files = [tmp_path / f"{winner}.yaml" for winner in WINNERS]
+    for file in files:
+        file.write_text(only(export(WINNERS[file.stem], "compose")))
+    done = run(checker, "--builtin-schema", "vendor.compose-spec", *map(str, files))
+    assert done.returncode == 0, done.stdout
+    files[0].write_text(files[0].read_text().replace("image:", "picture:"))
+    assert run(checker, "--builtin-schema", "vendor.compose-spec", str(files[0])).returncode == 1
 
 
 def test_compose_reserves_gpus_and_shared_memory() -> None:

@@ -17,7 +17,7 @@ def made(name: str, result: CampaignResult) -> str:
 
 
 def test_formats_are_found_by_themselves() -> None:
-    assert sorted(formats()) == ["csv", "html", "json", "md", "parquet"]
+    assert sorted(formats()) == ["csv", "html", "json", "md", "parquet", "vllm"]
 
 
 @pytest.mark.parametrize("result", [demo_result(), hostile_result(), demo_result(complete=False)])

@@ -63,7 +63,9 @@ def _panel(
     if not rows:
         return None
     height = HEAD + ROW * len(rows) + FOOT
-    x = spread((value for _, d in rows for value in (d.p50, d.p90, d.p99, d.max) if value is not None), NAMES, WIDTH - RIGHT)
+    x = spread(
+        (value for _, d in rows for value in (d.p50, d.p90, d.p99, d.max) if value is not None), NAMES, WIDTH - RIGHT
+    )
     marks = [_row(candidate, d, x, HEAD + ROW * (index + 0.5)) for index, (candidate, d) in enumerate(rows)]
     title = f"{workload} at {highest:g}: {name}"
     return Panel(title, svg(f"{title}; the figures are in the tables below.", _axis(x, height), *marks, height=height))
