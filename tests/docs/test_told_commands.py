@@ -4,6 +4,7 @@ Only what would take minutes is made smaller (``SMALLER``), and placeholders are
 run here is named with the reason (``NOT_RUN``).
 """
 
+import json
 import os
 import re
 import shutil
@@ -48,19 +49,42 @@ margin = 0.9
 
 NOT_RUN = {
     r"make (demo|test)": "the whole of the demo, and this suite itself",
-    r"shakedown demo": "minutes; the demo's campaign file is examples/demo.toml, which test_examples checks",
+    r"shakedown demo": "minutes; `run` takes the same way with a smaller campaign file",
     r"pip install": "the package is not on an index that a test may rely on",
     r"kubectl apply --dry-run=server": "needs a cluster; tests/unit/export holds manifests against the API's schemas",
     r"promtool": "not in the package indexes; tests/unit/export reads the rules back",
-    r"shakedown mcp$": "talks a protocol; tests/unit/cli/test_mcp.py does",
+    r"sh start-": "stays in the foreground; tests/live/test_exported_command.py starts it",
+    r"shakedown report \S+ --mlflow": "needs MLflow; tests/unit/report/test_mlflow.py does it",
+    r"shakedown mcp": "talks a protocol; tests/unit/cli/test_mcp.py does",
+    r"shakedown up": "leaves a server running; tests/live/test_up.py stops it again",
+    r"shakedown --install-completion": "writes into the shell's start-up file",
     r"shakedown export \S+ --format engine": "llama.cpp reads no file; tests/unit/export does it for the other engines",
 }
-SMALLER = {r"--requests \d+": "--requests 4", r"--concurrency [\d,]+": "--concurrency 1,2",
-           r"--output-tokens \d+": "--output-tokens 8"}  # fmt: skip
+SMALLER = {
+    r"--requests \d+": "--requests 4",
+    r"--concurrency [\d,]+": "--concurrency 1,2",
+    r"(shakedown bench .*)": r"\1 --input-tokens 16 --output-tokens 8",
+    r"run campaign\.toml": "run told.toml",
+}
+FILLED = {
+    r"http://127\.0\.0\.1:800\d|(?<=--base-url )(?:URL|…)": "{url}",
+    r"/srv/campaigns/qwen": "DIR",
+    r"NAME\.service": "told.service",
+    r"[\[\]]": "",
+    r"\bMODEL\b": "model.gguf",
+    r"--engine E\b": "--engine llama.cpp",
+    r"init model.gguf --engine llama.cpp": "init model.gguf --engine llama.cpp --out fresh.toml",
+    r"\bFILE\b": "told.toml",
+    r"\bLOG\b": "server.log",
+    r"run --out": "run told.toml --out",
+    r"compare A B": "compare before after",
+    r"schema COMMAND": "schema bench",
+}
+"""Placeholders of the pages, and what stands for them here."""
 ACCEPTED = {
-    "compare": (0, 4),  # two short runs on a busy machine
+    "compare": (0, 4),  # short runs on a machine that may do other things
     "verify": (0, 4),
-    "bench": (0,),
+    "diagnose": (3,),  # the log of a healthy server has no root cause
 }
 
 
@@ -104,7 +128,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def url(folder: Path) -> Iterator[str]:
     """A server of the demo's model, as the campaign's winner runs it."""
     port = free_port("127.0.0.1")
-    words = ["-m", "model.gguf", "--alias", "told", "-c", "1024", "-t", "1", "--parallel", "2", "--metrics"]
+    words = ["-m", "model.gguf", "--alias", "told", "-c", "4096", "-t", "1", "--parallel", "2", "--metrics"]
     process = subprocess.Popen(
         [sys.executable, "-m", "shakedown.launch.llama_server", *words, "--port", str(port)],
         cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -124,34 +148,53 @@ def url(folder: Path) -> Iterator[str]:
 
 
 def filled(command: str, url: str) -> str:
-    command = re.sub(r"http://127\.0\.0\.1:800\d|(?<=--base-url )(URL|…)", url, command)
-    command = command.replace("/srv/campaigns/qwen", "DIR").replace("start-NAME.sh", "start-told.sh")
-    command = command.replace("NAME.service", "model.service")
-    for pattern, smaller in SMALLER.items():
-        command = re.sub(pattern, smaller, command)
+    for pattern, stands in {**FILLED, **SMALLER}.items():
+        command = re.sub(pattern, stands.format(url=url) if "{" in stands else stands, command)
     return command
 
 
-WHOLE = [(page, [one.text for one in told(page) if one.whole]) for page in PAGES]
+def spelled_out(page: Path) -> list[str]:
+    """Commands of a page but for those that are only named, without anything behind the name."""
+    return [one.text for one in told(page) if one.whole or len(one.text.split()) > 2]
 
 
-@pytest.mark.parametrize(("page", "commands"), [(page.name, commands) for page, commands in WHOLE if commands])
-def test_commands_of_a_page_run_as_told(page: str, commands: list[str], folder: Path, url: str) -> None:
-    for told_command in commands:
-        if any(re.match(pattern, told_command) for pattern in NOT_RUN):
-            continue
-        command = filled(told_command, url)
-        if command.startswith("sh start-"):
-            continue  # stays in the foreground; tests/live/test_exported_command.py starts it
-        done = run(command, folder)
-        name = command.split()[1]
-        accepted = (3,) if name == "diagnose" else ACCEPTED.get(name, (0,))
+TOLD = [(page, spelled_out(page)) for page in PAGES]
+
+
+@pytest.mark.parametrize(("page", "commands"), [(page.name, commands) for page, commands in TOLD if commands])
+def test_commands_of_a_page_run_as_told(page: str, commands: list[str], folder: Path, url: str, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    shutil.copytree(folder, here, symlinks=True)
+    for command in (filled(one, url) for one in commands if not any(re.match(pattern, one) for pattern in NOT_RUN)):
+        done = run(command, here)
+        accepted = ACCEPTED.get(command.split()[1], (0,))
         assert done.returncode in accepted, f"{command}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "plan told.toml",
+        "run told.toml --out DIR",
+        "report DIR",
+        "export DIR --format kubernetes",
+        "compare before after",
+        "inspect model.gguf --engine llama.cpp",
+        "bench --base-url {url} --input-tokens 16 --output-tokens 8 --requests 4 --concurrency 1,2 --slo ttft_p99=2s",
+        "check --base-url {url}",
+        "verify --base-url {url} DIR",
+    ],
+)
+def test_documents_of_real_runs_hold_to_the_published_schemas(command: str, folder: Path, url: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed (extra 'dev')")
+    done = run(f"shakedown {command.format(url=url)} --json", folder)
+    name, _, _ = command.partition(" ")
+    assert done.returncode in ACCEPTED.get(name, (0,)), done.stderr
+    schema = json.loads((ROOT / "docs" / "schema" / f"{name.replace('run', 'report')}.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(done.stdout))
+
+
 def test_reasons_not_to_run_are_still_needed() -> None:
-    every = [command for _, commands in WHOLE for command in commands]
-    inline = [one.text for page in PAGES for one in told(page)]
-    unused = [pattern for pattern in NOT_RUN if not any(re.match(pattern, command) for command in [*every, *inline])]
-    assert unused == []
+    every = [command for _, commands in TOLD for command in commands]
+    assert [pattern for pattern in NOT_RUN if not any(re.match(pattern, command) for command in every)] == []

@@ -18,7 +18,7 @@ from shakedown.engines.base import Engine
 from shakedown.load.generator import Progress, run_point
 from shakedown.load.pool import WorkerPool
 from shakedown.load.prompts import PromptSource, prompt_source
-from shakedown.load.records import write_parquet
+from shakedown.load.records import records_name, write_parquet
 from shakedown.load.server import fit_target
 from shakedown.load.tokenizers import find_tokenizer
 
@@ -77,7 +77,7 @@ class LoadStage:
             sample_server=self._sample,
             pool=self._pool,
         )
-        name = f"{workload.name}-{_level_name(plan)}-{plan.repeat}.parquet"
+        name = records_name(workload.name, level.concurrency, level.request_rate, plan.repeat)
         write_parquet(result.records, self._folder / name)
         if not result.summary.interrupted:
             self._emit(PointFinished(at=wall_time(), point=result.summary, records_file=name))
@@ -89,11 +89,6 @@ class LoadStage:
             return self._engine.counters(self._control.text(self._engine.metrics_path))
         except ClientError:
             return None  # the server is busy or gone; the next sample or the point itself will tell
-
-
-def _level_name(plan: PointPlan) -> str:
-    level = plan.level
-    return f"c{level.concurrency}" if level.concurrency is not None else f"r{level.request_rate:g}"
 
 
 def _progress(plan: PointPlan, progress: Progress) -> PointProgress:

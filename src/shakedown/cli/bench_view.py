@@ -79,9 +79,11 @@ class BenchView:
         """A point is measured: keep its records."""
         self._points.append(result.summary)
         if self._out is not None:
-            from shakedown.load.records import write_parquet
+            from shakedown.load.records import records_name, write_parquet
 
-            write_parquet(result.records, self._out / f"{_file_name(result.summary)}.parquet")
+            point = result.summary
+            name = records_name(point.workload, point.concurrency, point.request_rate, point.repeat)
+            write_parquet(result.records, self._out / name)
 
     def finish(self, result: BenchResult) -> None:
         """Print the table, the findings and where asked the JSON; write the files."""
@@ -138,11 +140,6 @@ def _load_cell(point: PointSummary) -> str:
 
 def _load(concurrency: int | None, request_rate: float | None) -> str:
     return f"concurrency {concurrency}" if concurrency is not None else f"{request_rate or 0:g} requests/s"
-
-
-def _file_name(point: PointSummary) -> str:
-    load = f"c{point.concurrency}" if point.concurrency is not None else f"r{point.request_rate or 0:g}"
-    return f"{point.workload}-{load}-{point.repeat}"
 
 
 def _number(value: float | None) -> str:

