@@ -57,7 +57,6 @@ NOT_RUN = {
     r"shakedown report \S+ --mlflow": "needs MLflow; tests/unit/report/test_mlflow.py does it",
     r"shakedown mcp": "talks a protocol; tests/unit/cli/test_mcp.py does",
     r"shakedown up": "leaves a server running; tests/live/test_up.py stops it again",
-    r"shakedown --install-completion": "writes into the shell's start-up file",
     r"shakedown export \S+ --format engine": "llama.cpp reads no file; tests/unit/export does it for the other engines",
 }
 SMALLER = {
@@ -88,12 +87,16 @@ ACCEPTED = {
 }
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """With this checkout's commands first on the PATH."""
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "PYTHONPATH": str(Path(shakedown.__file__).parents[1])}
+
+
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": str(Path(shakedown.__file__).parents[1]),
-    }
-    return subprocess.run(command, shell=True, cwd=folder, text=True, capture_output=True, check=False, env=env)
+    return subprocess.run(
+        command, shell=True, cwd=folder, text=True, capture_output=True, check=False, env=environment(folder)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +134,7 @@ def url(folder: Path) -> Iterator[str]:
     words = ["-m", "model.gguf", "--alias", "told", "-c", "4096", "-t", "1", "--parallel", "2", "--metrics"]
     process = subprocess.Popen(
         [sys.executable, "-m", "shakedown.launch.llama_server", *words, "--port", str(port)],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:

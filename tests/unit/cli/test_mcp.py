@@ -63,7 +63,7 @@ def test_an_agent_finds_the_tools_and_uses_them(tmp_path: Path) -> None:
         progress = await call(client, "run_progress", folder=".")
         assert (progress["running"], progress["finished"]) == (False, True)
         assert "give log_file or log_text" in await refusal(client, "diagnose")
-        assert "no such file" in await refusal(client, "start_run", campaign_file="gone.toml", folder="out")
+        assert "No such file" in await refusal(client, "start_run", campaign_file="gone.toml", folder="out")
         assert not (tmp_path / "out").exists()
 
     talk(conversation, tmp_path)
