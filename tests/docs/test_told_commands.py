@@ -22,7 +22,12 @@ from shakedown.domain.errors import ClientError
 from shakedown.inspect.assets import demo_model
 from shakedown.launch.port import free_port
 
-pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.xdist_group("told"),
+]
 
 CAMPAIGN = """
 [campaign]

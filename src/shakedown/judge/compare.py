@@ -18,22 +18,20 @@ from shakedown.domain.comparison import (
     ComparisonRule,
     LevelChange,
     SettingChange,
-    Side,
 )
 from shakedown.domain.errors import UserError
 from shakedown.domain.metric import Distribution, PointSummary
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.units import ratio as ratio_words
 from shakedown.domain.words import ComparisonStatus, Objective, Verdict
+from shakedown.judge.compare_notes import notes, side_of
 from shakedown.judge.merit import counts, merit, point_key
 from shakedown.judge.pairing import (
     Pair,
     changed_workloads,
     machine_differences,
     model_differences,
-    model_name,
     pairs,
-    unpaired,
 )
 from shakedown.stats.arms import Arm, Launch, PointKey
 from shakedown.stats.equivalence import Experiment, Ratio
@@ -88,12 +86,14 @@ def compare(a: CampaignResult, b: CampaignResult, options: CompareOptions) -> Co
     candidates = tuple(_candidate(pair) for pair in found)
     regressions = tuple(_regressions(candidates, levels))
     return ComparisonResult(
-        a=_side(a),
-        b=_side(b),
+        a=side_of(a),
+        b=side_of(b),
         decision=rule,
         levels=tuple(levels),
         candidates=candidates,
-        notes=tuple(_notes(a, b, found, changed=changed, rule=rule, levels=levels)),
+        notes=tuple(
+            notes(a, b, found, changed=changed, only_repeats=bool(levels) and not rule.launch_variance_measured)
+        ),
         regressions=regressions,
         status=_status(levels, regressions),
     )
@@ -262,54 +262,3 @@ def _status(levels: Sequence[LevelChange], regressions: Sequence[str]) -> Compar
     wholes = {level.status for level in levels if level.workload is None}
     order = (ComparisonStatus.INCONCLUSIVE, ComparisonStatus.BETTER, ComparisonStatus.EQUIVALENT)
     return next((status for status in order if status in wholes), None)
-
-
-def _side(result: CampaignResult) -> Side:
-    info = result.campaign
-    told = next((c.effective["engine_version"] for c in result.candidates if c.effective.get("engine_version")), None)
-    version = result.engine.get("version") or told
-    machine = ", ".join(str(result.machine[key]) for key in ("name", "cpu") if result.machine.get(key))
-    return Side(
-        name=info.name,
-        folder=info.folder,
-        measured_by=info.measured_by,
-        started_at=info.started_at,
-        engine=None if result.engine.get("kind") is None else str(result.engine["kind"]),
-        engine_version=None if version is None else str(version),
-        model=model_name(result),
-        machine=machine or None,
-    )
-
-
-def _notes(
-    a: CampaignResult,
-    b: CampaignResult,
-    found: Sequence[Pair],
-    *,
-    changed: Mapping[str, str],
-    rule: ComparisonRule,
-    levels: Sequence[LevelChange],
-) -> Iterator[str]:
-    yield from unpaired(a, b, found)
-    skipped = [label for label, before, after in found if after.verdict is Verdict.NOT_RUN is not before.verdict]
-    if skipped:
-        yield f"Not run after: {', '.join(skipped)}."
-    for name, differing in sorted(changed.items()):
-        yield f"Workload {name} is not the same work on both sides and was not compared: {differing}."
-    for side, result in (("before", a), ("after", b)):
-        if not result.machine and result.campaign.measured_by is not None:
-            yield f"The machine {side} is not recorded: {result.campaign.measured_by} does not look at it."
-        if not result.campaign.complete:
-            yield f"The campaign {side} is not complete."
-    tools = {result.campaign.measured_by or "Shakedown" for result in (a, b)} - {"shakedown bench"}
-    if len(tools - {"Shakedown"}) > 1 or (len(tools) > 1 and "Shakedown" in tools):
-        yield f"Measured by different load generators ({', '.join(sorted(tools))}), whose formulas differ in places."
-    if levels and not rule.launch_variance_measured:
-        yield (
-            "Launches were not repeated: intervals contain the repeats within a launch only, and launches of one "
-            "configuration are known to differ by several per cent."
-        )
-    for side, result in (("before", a), ("after", b)):
-        shaped = [candidate.label for candidate in result.candidates if any(p.client.limited for p in candidate.points)]
-        if shaped:
-            yield f"The load generator {side} shaped some points of {', '.join(shaped)}."
