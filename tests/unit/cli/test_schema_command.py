@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from tests.fakes.gguf_files import write_gguf
 from tests.unit.cli.test_compare_command import bench_file
 from tests.unit.cli.test_main import METADATA, TENSORS, Run, shakedown
@@ -11,7 +12,7 @@ from tests.unit.export.winners import WINNERS
 from tests.unit.report.sample_results import demo_result, hostile_result
 
 from shakedown.cli.documents import DOCUMENTS, json_schema
-from shakedown.cli.main import COMMANDS
+from shakedown.cli.main import COMMANDS, app
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed (extra 'dev')")
 
@@ -25,6 +26,12 @@ def holds(command: str, document: object) -> None:
 
 def test_every_command_that_prints_a_document_has_a_schema() -> None:
     assert set(DOCUMENTS) == set(COMMANDS) - {"schema", "mcp"}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"trial", "mcp"}))  # these speak nothing but JSON
+def test_every_command_takes_json(name: str) -> None:
+    group = typer.main.get_command(app)
+    assert any("--json" in option.opts for option in group.get_command(None, name).params)  # type: ignore[attr-defined, arg-type]
 
 
 def test_published_schemas_are_the_present_ones(tmp_path: Path, shakedown: Run) -> None:
