@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from shakedown.campaign.blame import seek
 from shakedown.campaign.enrol import enrol
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
@@ -103,6 +104,12 @@ class CampaignRunner:
         return judge_campaign(self._store, complete=False)
 
     def _next(self, result: CampaignResult) -> NextLaunch | None:
+        launches_left = self._pace.launches_left(self._store)
+        probe = seek(self._spec, self._engine, self._store)
+        if probe is not None and launches_left != 0:
+            if probe.is_new:
+                self._announce.added(probe.record, probe.parent, f"without {probe.without}")
+            return NextLaunch(probe.record, "find_culprit")
         return next_launch(
             self._spec,
             self._strategy,
@@ -110,7 +117,7 @@ class CampaignRunner:
             self._store.trials(),
             result,
             has_reference=(self._store.folder / REFERENCE_FILE).exists(),
-            launches_left=self._pace.launches_left(self._store),
+            launches_left=launches_left,
         )
 
     def _launch(self, record: CandidateRecord) -> None:

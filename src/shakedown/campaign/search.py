@@ -19,7 +19,7 @@ class NextLaunch:
     """One launch to make."""
 
     record: CandidateRecord
-    purpose: Literal["reference", "explore", "confirm", "drift", "prove_rule"]
+    purpose: Literal["reference", "explore", "confirm", "drift", "prove_rule", "find_culprit"]
 
 
 def next_launch(

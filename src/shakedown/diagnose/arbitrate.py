@@ -90,6 +90,8 @@ def arbitrate(scan: Scan) -> Ruling:
         suspect, tier = _judge_hit(hit, scan)
         if tier in (Tier.SYMPTOM, Tier.WRAPPER) and _after_stop(hit.line.number, scan):
             continue
+        if tier is Tier.SYMPTOM and _recovered(hit.line.number, scan):
+            continue
         if tier is Tier.ROOT:
             roots.append(suspect)
         elif tier is Tier.WARNING:
@@ -210,9 +212,10 @@ def _places_of(traceback: Traceback) -> tuple[str, ...]:
 
 
 def _places_above(line: Line, context: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the frames quoted above an exception whose traceback has lost its first line."""
-    above = takewhile(lambda text: text.strip() != line.text.strip(), context)
-    return tuple(places_in(list(above)))
+    """Return the frames quoted above an exception whose traceback has lost its first line, and who passed it on."""
+    above = list(takewhile(lambda text: text.strip() != line.text.strip(), context))
+    passed_on = [text for text in above[-1:] if text.rstrip().endswith(" raised:")]
+    return (*passed_on, *places_in(above))
 
 
 def _complaint(scan: Scan) -> Suspect | None:

@@ -66,6 +66,7 @@ def diagnose_blocks(
         symptoms=tuple(reader.symptom(suspect) for suspect in ruling.following[:_MOST_LISTED]),
         warnings=tuple(reader.warnings(ruling)),
         tail=scan.tail,
+        ready=scan.first_ready is not None,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from shakedown.diagnose.vocabulary import CERTAIN_TYPES, LIKELY_TYPES, PASSING, PLACES, TELLING
+from shakedown.diagnose.error_codes import code_category
+from shakedown.diagnose.vocabulary import CERTAIN_TYPES, LIKELY_TYPES, PASSING, PLACES, SHAPES, TELLING
 from shakedown.domain.words import Category
 
 _INNERMOST = 4
@@ -19,8 +20,8 @@ _ENVIRONMENT_OF_THE_FILE = re.compile(r"^.*(?:site|dist)-packages/|^.*/python3\.
 def category_of(type_name: str, message: str, places: Sequence[str] = ()) -> Category | None:
     """Return what an unknown error is about, None where nothing is known of it.
 
-    Asked in this order: a type that means one thing, words that mean one thing, the innermost places, words that may be
-    named in passing, the outer places, and what the type is mostly about.
+    Asked in this order: an error code, a type that means one thing, words that mean one thing, the innermost places,
+    words that may be named in passing, the outer places, what the type is mostly about, and the shape of the line.
 
     Args:
         type_name: exception class without its module, ``""`` for a line that names none.
@@ -29,25 +30,33 @@ def category_of(type_name: str, message: str, places: Sequence[str] = ()) -> Cat
     """
     inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
     return (
-        CERTAIN_TYPES.get(type_name)
-        or telling_category(message)
+        code_category(message)
+        or CERTAIN_TYPES.get(type_name)
+        or _first(TELLING, _MODEL_FILE.sub(r"\1", message))
         or _by_place(inside[:_INNERMOST])
         or _first(PASSING, message)
         or _by_place(inside[_INNERMOST:])
         or LIKELY_TYPES.get(type_name)
+        or _first(SHAPES, message)
     )
 
 
 def telling_category(message: str) -> Category | None:
     """Return what the words of an error are surely about, None where they name nothing that decides it."""
-    return _first(TELLING, _MODEL_FILE.sub(r"\1", message))
+    return code_category(message) or _first(TELLING, _MODEL_FILE.sub(r"\1", message))
 
 
 def category_within(fallback: Category | None, message: str, places: Sequence[str]) -> Category | None:
     """Return what a catch-all's line is about: its words, the part of the engine it came from, ``fallback``."""
     inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
     place = _by_place(inside[:_INNERMOST])
-    return telling_category(message) or (place if place in _NARROW else None) or fallback
+    passing = _first(PASSING, message)
+    return (
+        telling_category(message)
+        or (place if place in _NARROW else None)
+        or (passing if passing is Category.BAD_ARGUMENTS else None)
+        or fallback
+    )
 
 
 def places_in(lines: Sequence[str]) -> list[str]:

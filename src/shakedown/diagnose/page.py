@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from shakedown.diagnose.signature import RemedyRule, Signature, Tier
-from shakedown.domain.failure import Diagnosis, Remedy, RootCause
+from shakedown.domain.failure import Diagnosis, Remedy, RootCause, Symptom
 from shakedown.domain.words import EngineKind
 
 _TIER_WORDS = {
@@ -18,6 +18,7 @@ _TIER_WORDS = {
 }
 _BRACKETS = re.compile(r"\[([^\[\]{}]*\{[a-z_0-9]+\}[^\[\]]*)\]")
 _MOST_SYMPTOMS = 6
+_LAST_LINES = 3
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
@@ -32,19 +33,32 @@ def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     elif diagnosis.failed:
         yield f"Unclassified failure ({where}): no line says why."
         yield from _quoted("The log ends with:", diagnosis.tail)
-    else:
+    elif diagnosis.ready or not diagnosis.tail:
         yield f"No failure in this log ({where})."
+    else:
+        yield f"No failure in this log ({where}), and no line says that the server became ready."
+        yield "It is still starting, hangs, or was stopped from outside."
+        yield from _quoted("The log ends with:", diagnosis.tail[-_LAST_LINES:])
     for other in diagnosis.other_roots:
         yield f"\nIndependent of it, line {other.line_number}: {other.title}"
         yield f"  {other.line}"
     if diagnosis.symptoms:
         yield "\nWhat follows from it:" if diagnosis.root else "\nLines that say only that something failed:"
-        for symptom in diagnosis.symptoms[:_MOST_SYMPTOMS]:
-            yield f"  {symptom.line_number}: {symptom.title}: {symptom.line[:160]}"
-        if len(diagnosis.symptoms) > _MOST_SYMPTOMS:
-            yield f"  … and {len(diagnosis.symptoms) - _MOST_SYMPTOMS} more"
+        yield from _symptom_lines(diagnosis.symptoms)
     for warning in diagnosis.warnings:
         yield f"\nWarning, line {warning.line_number}: {warning.title}. {warning.advice}".rstrip()
+
+
+def _symptom_lines(symptoms: Sequence[Symptom]) -> Iterator[str]:
+    """Each kind of symptom once, at its first line, with the lines where it is said again."""
+    kinds: dict[str, list[Symptom]] = {}
+    for symptom in symptoms:
+        kinds.setdefault(symptom.title, []).append(symptom)
+    for title, told in list(kinds.items())[:_MOST_SYMPTOMS]:
+        again = ", ".join(str(symptom.line_number) for symptom in told[1:])
+        yield f"  {told[0].line_number}: {title}: {told[0].line[:160]}" + (f" (again: {again})" if again else "")
+    if len(kinds) > _MOST_SYMPTOMS:
+        yield f"  … and {len(kinds) - _MOST_SYMPTOMS} more"
 
 
 def _root_lines(root: RootCause, where: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ _MOST_TRACEBACKS = 100
 _MOST_BARE = 50
 _MOST_DULL = 10_000
 _SHAPE_BYTES = 400
-_DIGITS = re.compile(rb"\d+")
+_DIGITS = b"0123456789"
 _ERROR_LEVELS = frozenset({"ERROR", "CRITICAL"})
 _ERROR_OPENINGS = ("error:", "Error:", "ERROR:", "fatal:", "FATAL:", "Fatal error", "fatal error", "what():", "panic:")
 
@@ -112,7 +112,7 @@ class Scanner:
             self._scan.head = block[:_HEAD_BYTES].decode("utf-8", "replace")
         at = 0
         while at < len(block):
-            at = self._next_line(block, at)
+            at = self._read_traceback(block, at) if self._reader.busy else self._read_interesting(block, at)
         self._tail = block[-_TAIL_BYTES:] if len(block) >= _TAIL_BYTES else (self._tail + block)[-_TAIL_BYTES:]
 
     def finish(self) -> Scan:
@@ -123,32 +123,45 @@ class Scanner:
         self._scan.tail = tuple([line for line in tail if line.strip()][-_TAIL_LINES:])
         return self._scan
 
-    def _next_line(self, block: bytes, at: int) -> int:
-        """Handle the next interesting line at or behind ``at``; return the offset behind it."""
-        found = self._matcher.trigger.search(block, at)
-        if self._reader.busy:
-            start, hit = at, at
-            end = _line_end(block, start)
-            if found is not None and found.start() < end:
-                hit = found.start()
-        elif found is None:
-            self._number += block.count(b"\n", at)
-            return len(block)
-        else:
+    def _read_interesting(self, block: bytes, at: int) -> int:
+        """Handle the next line at or behind ``at`` that may tell something new; return the offset behind it.
+
+        Newlines are counted only when such a line has come: most lines that hold a literal have told all before.
+        """
+        counted = at
+        while at < len(block):
+            found = self._matcher.trigger.search(block, at)
+            if found is None:
+                break
             hit = found.start()
             start = max(block.rfind(b"\n", at, hit) + 1, at)
-            self._number += block.count(b"\n", at, start)
             end = _line_end(block, hit)
-        self._handle(block, start, end, hit)
-        if end < len(block):
-            self._number += 1
+            window = block[max(start, hit - _WINDOW_BEFORE) : min(end, hit + _WINDOW_BEHIND)]
+            shape = _shape(window)
+            if shape in self._dull:
+                at = end + 1
+                continue
+            self._number += block.count(b"\n", counted, start)
+            if not self._handle(block, start, end, window) and not self._reader.busy and len(self._dull) < _MOST_DULL:
+                self._dull.add(shape)
+            return self._behind(block, end)
+        self._number += block.count(b"\n", counted)
+        return len(block)
+
+    def _read_traceback(self, block: bytes, at: int) -> int:
+        """Handle the line at ``at``, whatever it holds: a traceback is open; return the offset behind it."""
+        end = _line_end(block, at)
+        found = self._matcher.trigger.search(block[at:end]) if end - at > _WINDOW_BEHIND else None
+        hit = at if found is None else at + found.start()
+        self._handle(block, at, end, block[max(at, hit - _WINDOW_BEFORE) : min(end, hit + _WINDOW_BEHIND)])
+        return self._behind(block, end)
+
+    def _behind(self, block: bytes, end: int) -> int:
+        self._number += end < len(block)
         return end + 1
 
-    def _handle(self, block: bytes, start: int, end: int, hit: int) -> None:
-        window = block[max(start, hit - _WINDOW_BEFORE) : min(end, hit + _WINDOW_BEHIND)]
-        shape = _DIGITS.sub(b"", window[:_SHAPE_BYTES])
-        if not self._reader.busy and shape in self._dull:
-            return
+    def _handle(self, block: bytes, start: int, end: int, window: bytes) -> bool:
+        """Keep what a line says; False: it told nothing that was not known."""
         kept = False
         for line in read_line(self._number, window):
             owner = self._reader.owner(line) if line.body.startswith((" ", "\t")) else None
@@ -157,13 +170,15 @@ class Scanner:
             kept |= self._match(line, owner, block, start, end)
             for traceback in closed:
                 self._keep_traceback(traceback, block, start, end)
-        if not kept and not self._reader.busy and len(self._dull) < _MOST_DULL:
-            self._dull.add(shape)
+        if len(self._scan.tracebacks) >= _MOST_TRACEBACKS:
+            self._scan.tracebacks += self._reader.finish()
+        return kept
 
     def _match(self, line: Line, owner: Traceback | None, block: bytes, start: int, end: int) -> bool:
         """Keep what the line says; False: nothing that was not known, so that its like need not be read again."""
         marked = self._mark(line)
         matches, facts = self._matcher.match(line)
+        news = not self._scan.facts.issuperset(facts)
         self._scan.facts.update(facts)
         kept = [match for match in matches if self._counts.get(match.signature.id, 0) < _HITS_PER_SIGNATURE]
         for match in kept:
@@ -174,7 +189,7 @@ class Scanner:
                 self._scan.before.setdefault(line.number, self._before(block, start))
         elif not matches and owner is None:
             marked |= self._keep_unknown(line, block, start, end)
-        return bool(kept) or bool(facts) or marked
+        return bool(kept) or news or marked
 
     def _before(self, block: bytes, start: int) -> Before:
         """Return the lines before the one at ``start``, numbered."""
@@ -216,6 +231,11 @@ def _is_error(line: Line, body: str) -> bool:
     if line.body.startswith((" ", "\t", "^")) and not body.startswith("what():"):
         return False
     return line.level in _ERROR_LEVELS or body.startswith(_ERROR_OPENINGS)
+
+
+def _shape(window: bytes) -> bytes:
+    """Return what lines that differ in their numbers only have in common."""
+    return window[:_SHAPE_BYTES].translate(None, _DIGITS)
 
 
 def _line_end(block: bytes, at: int) -> int:

@@ -64,6 +64,15 @@ LIKELY_TYPES = {
 
 # What is meant when it is named.
 _TELLING = (
+    (
+        (
+            r"trust[-_]remote[-_]code|contains custom code|error: (?:unrecognized|invalid|unknown) argument|"
+            r"error while handling argument|invalid (?:parameter|value) for argument|"
+            r": error: (?:the following arguments|argument |ambiguous option|one of the arguments)|"
+            r"expected (?:one|at least one|\d+) arguments?|no such option|not allowed with argument|invalid choice:"
+        ),
+        Category.BAD_ARGUMENTS,
+    ),
     (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port \d+ is", Category.PORT_IN_USE),
     (
         (
@@ -88,14 +97,16 @@ _TELLING = (
         (
             r"out of (?:device |gpu |video )?memory|outofdevicememory|\boom\b|cudamalloc|mem.?fraction|"
             r"(?:insufficient|not enough|too little|no available) (?:free )?(?:gpu|device|video|cuda|vram)?.?memory|"
-            r"errormemoryallocation"
+            r"device memory allocation|(?:failed|unable) to allocate .{0,60}(?:cuda|vulkan|rocm|hip|metal|"
+            r"sycl|gpu|vram|"
+            r"device)"
         ),
         Category.DEVICE_OUT_OF_MEMORY,
     ),
     (
         (
             r"speculat|\bdraft|_draft|drafter|\beagle|medusa|\bmtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
-            r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target model"
+            r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
     ),
@@ -105,18 +116,23 @@ _TELLING = (
             r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
             r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|identifier .{0,80} is undefined|undefined reference|"
             r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
-            r"__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|cute\.?dsl|tilelang"
+            r"triton installation|triton is not installed|__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|"
+            r"cute\.?dsl|tilelang"
         ),
         Category.JIT_TOOLCHAIN,
     ),
     (
         (
-            r"compute.?capability|device capability|unsupported arch|unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
-            r"blackwell|hopper|\bampere|turing|volta|pascal|\bgfx\d|kernel image|device code|cuda.?arch|compute_\d\d|"
+            r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
+            r"unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
+            r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"
+            r"fp8e4b\d|fp8e5b\d|cuda.?arch|"
+            r"compute_\d\d|"
             r"\brtx\b|\bgb10\b|\b[bh][123]00\b|\ba100\b|head.?(?:size|dim)\w*.{0,40}(?:support|invalid|must)|"
             r"(?:support|invalid|unsupported).{0,40}head.?(?:size|dim)|"
             r"not (?:yet )?(?:supported|compiled|available|implemented|enabled) (?:on|for|in|by) (?:this|the|your)? ?"
-            r"(?:current )?(?:gpu|device|platform|arch|hardware|card)|no (?:valid|suitable|usable|supported|compatible|"
+            r"(?:current )?(?:gpu|device|platform|arch|hardware|card)|no (?:valid|suitable|usable|supported|"
+            r"compatible|"
             r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|(?:backend|"
             r"kernel)s? \S* ?(?:does not|do "
             r"not|doesn't) support|no (?:\w+ ){0,3}(?:backend|kernel) (?:supports|available|found)|error internal|"
@@ -136,8 +152,10 @@ _TELLING = (
             r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
             r"higher|later))|"
             r"(?:incompatible|mismatched|minimum|requires?|required|expected|unsupported) .{0,40}version|"
-            r"driver|deserializ|serializ|engine (?:file|plan)|unexpected keyword argument|positional argument|"
-            r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|glibc|cxxabi|"
+            r"\bdriver\b(?! error| api)|infer device type|deserializ|serializ|engine (?:file|plan)|"
+            r"unexpected keyword argument|positional argument|"
+            r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|"
+            r"glibc|cxxabi|"
             r"\babi\b|built (?:with|for|against)|compiled with|operator \S+ does not exist|_mapping\b|"
             r"could not run '|but an? \w+ was expected|failed to apply \w+processor|"
             r"library.{0,20}(?:not found|could not|cannot)|numpy|protobuf|remaining_buffer_size"
@@ -148,9 +166,11 @@ _TELLING = (
         (
             r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
             r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
-            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml_type|\bi?q\d_[k\d]|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml_type|"
+            r"\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
-            r"features)\b.{0,80}(?:divisible|multiple of)|vocab.{0,40}divisible|page size of the layer"
+            r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
+            r"block.?sizes?.{0,40}divisible|vocab.{0,40}divisible|page size of the layer"
         ),
         Category.QUANTIZATION,
     ),
@@ -169,8 +189,11 @@ _TELLING = (
     ),
     (
         (
-            r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|kv.?cache|cache blocks|context.?(?:length|"
+            r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|cache blocks|context.?(?:length|"
             r"size|window)|"
+            r"kv.?cache.{0,80}(?:larger|enough|insufficient|too small|exceed|full|free|available|needed|memory|size)|"
+            r"(?:larger|enough|insufficient|too small|exceed|free|available|fit|allocat|memory|"
+            r"tokens).{0,80}kv.?cache|"
             r"too long|max_seq_len|max_input_len|memory pool|swap space|failed to decode|max_total|too many tokens|"
             r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,40}(?:length|tokens|context|blocks)"
         ),
@@ -178,10 +201,11 @@ _TELLING = (
     ),
     (
         (
-            r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|cudnn|cutlass|"
+            r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|"
+            r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
             r"segmentation fault|"
-            r"sigsegv|capturing|must have shape|must be contiguous|same (?:device|dtype)|mat1 and mat2|\.cuh?:\d+"
+            r"sigsegv|capturing|\.cuh?:\d+"
         ),
         Category.KERNEL_FAULT,
     ),
@@ -190,9 +214,16 @@ _TELLING = (
 _PASSING = (
     (
         (
+            r"must have shape|must be contiguous|same (?:device|dtype)|mat1 and mat2|size of tensor [ab] |"
+            r"expanded size of the tensor|cannot be multiplied|shape mismatch|scalar type"
+        ),
+        Category.KERNEL_FAULT,
+    ),
+    (
+        (
             r"checkpoint|safetensors|tokenizer|config\.json|model.?type|architecture|weights?\b|state_dict|"
             r"chat.?template|hf_config|pretrained|gguf|tensor '|layers\.\d+|blk\.\d+|repo(?:sitory)?\b|hugging|rope|"
-            r"size mismatch|vocab|no such file|a file named|mmproj|projector|processor|"
+            r"size mismatch|number of tensors|vocab|no such file|a file named|mmproj|projector|processor|"
             r"(?:weight|param\w*|tensor|checkpoint)\b.{0,60}shape|shape\b.{0,60}(?:weight|param|checkpoint)"
         ),
         Category.MODEL_FILES,
@@ -207,6 +238,14 @@ _PASSING = (
     ),
     (r"timed? ?out|timeout|deadlock|\bhang|\bhung|heartbeat|no response|stuck", Category.HANG),
 )
+# What kind of program speaks, where nothing else says more: asked last.
+_SHAPES = (
+    (r"^usage: |^\S+: error: |\[--[a-z]", Category.BAD_ARGUMENTS),
+    (
+        r"_assert\(|assertion .{0,200}failed|check failed|terminate called|unreachable|internal error|pure virtual",
+        Category.KERNEL_FAULT,
+    ),
+)
 
 
 def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern[str], Category], ...]:
@@ -215,6 +254,7 @@ def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern
 
 TELLING = _compiled(_TELLING)
 PASSING = _compiled(_PASSING)
+SHAPES = _compiled(_SHAPES)
 PLACES = _compiled(
     (
         (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),

@@ -81,6 +81,8 @@ class Diagnosis(Value):
     symptoms: tuple[Symptom, ...] = ()
     warnings: tuple[Symptom, ...] = ()
     tail: tuple[str, ...] = ()
+    ready: bool = False
+    """Whether the log says that the server took requests at some time."""
 
 
 class ExitEvidence(Value):

@@ -26,7 +26,8 @@ def decide_verdict(record: CandidateRecord, trials: Sequence[TrialRecord]) -> De
 
     A pruned candidate stays pruned, launched all the same or not: the launch tests the rule. Garbage, inaccuracy, a
     crash or a hang in any launch decides. A launch that did not start is forgiven when a later one qualified (the port
-    was taken, the GPU still busy), and said.
+    was taken, the GPU still busy), and said. What was learnt of a failure afterwards (``record.reason``: why a remedy
+    was refused, who is to blame) is said with it.
     """
     finished = [trial for trial in trials if trial.state == "finished" and trial.outcome is not None]
     if not finished:
@@ -43,6 +44,8 @@ def decide_verdict(record: CandidateRecord, trials: Sequence[TrialRecord]) -> De
         same = len(finished) - len(others)
         told = "; ".join(f"launch {trial.id}: {_reason(trial)}" for trial in others)
         reason = f"{reason} ({same} of {len(finished)} launches; {told})"
+    if record.reason and outcome.verdict is not Verdict.QUALIFIED:
+        reason = f"{reason}; {record.reason}"
     return Decision(outcome.verdict, reason, outcome.failure)
 
 

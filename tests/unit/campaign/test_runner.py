@@ -12,12 +12,13 @@ from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
 from shakedown.domain.events import Event
 from shakedown.domain.facts import EngineFacts
+from shakedown.domain.failure import Failure
 from shakedown.domain.progress import CampaignUpdate, CandidateAdded
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import EngineKind, Verdict
+from shakedown.domain.words import EngineKind, Stage, Verdict
 from shakedown.domain.workload import PointPlan
 from shakedown.store.campaign_store import CampaignStore
 
@@ -275,3 +276,75 @@ def test_a_failure_that_nothing_mends_is_not_launched_again_with_anything_it_doe
     learned = [candidate for candidate in result.candidates if candidate.rule == "learned-from-failure"]
     assert len(learned) == 2
     assert all("would fail as" in candidate.reason for candidate in learned)
+
+
+SPACE = """
+[[vary]]
+name = "k"
+arg = "cache-type-k"
+values = ["f16", "q8_0"]
+[[vary]]
+name = "batch"
+arg = "batch-size"
+values = [2048, 512]
+"""
+ODD = Failure(category=None, signature=None, stage=Stage.BOOT, root_line="OddError: 7", title="OddError: 7")
+
+
+def failing_if(guilty: Callable[[Candidate], bool]) -> Script:
+    return lambda request: failing(request, ODD) if guilty(request.candidate) else quick(request)
+
+
+def test_of_several_changes_the_one_to_blame_is_found_by_dropping_one_at_a_time(tmp_path: Path) -> None:
+    text = CAMPAIGN.replace("[1, 2, 3]", "[1, 2]").replace('"grid"', '"staged"') + SPACE
+    place = ScriptedPlace(failing_if(lambda candidate: candidate.args["cache-type-k"] == "q8_0"))
+    result = Campaign(tmp_path / "r", text).run(place).result
+    first = next(request.candidate for request in place.requests if request.candidate.args["cache-type-k"] == "q8_0")
+    assert len(first.label.split()) > 1, "the strategy began with a single change; nothing would have to be dropped"
+    without = {**first.settings, "k": "f16"}
+    assert any(request.candidate.settings == without for request in place.requests)
+    assert "dropped: without k it starts" in by_label(result)[first.label].reason
+    assert len(place.requests) == len({request.candidate.id for request in place.requests})
+
+
+BUNDLE = """
+[[vary]]
+name = "bundle"
+options = [
+  { label = "off" },
+  { label = "on", args = { batch-size = 512, ubatch-size = 256, keep = 4 } },
+]
+"""
+
+
+@pytest.mark.parametrize("culprit", ["batch-size", "ubatch-size", "keep"])
+def test_of_an_option_with_several_flags_the_one_to_blame_is_found(tmp_path: Path, culprit: str) -> None:
+    campaign = Campaign(tmp_path / "r", CAMPAIGN.replace("[1, 2, 3]", "[1]") + BUNDLE)
+    place = ScriptedPlace(failing_if(lambda candidate: culprit in candidate.args))
+    result = campaign.run(place).result
+    failed = by_label(result)["bundle=on"]
+    assert failed.verdict is Verdict.FAILED
+    assert f"dropped: without {culprit} it starts" in failed.reason
+    probes = [candidate for candidate in result.candidates if candidate.derived_from == failed.id]
+    assert len(place.requests) == 2 + len(probes) <= 5
+    assert [update.label for update in campaign.updates if isinstance(update, CandidateAdded)] == [
+        probe.label for probe in probes
+    ]
+    assert by_label(result)[f"bundle=on without {culprit}"].verdict is Verdict.QUALIFIED
+
+
+def test_two_culprits_are_admitted_and_a_second_run_searches_no_more(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path / "r", CAMPAIGN.replace("[1, 2, 3]", "[1]") + BUNDLE)
+    script = failing_if(lambda candidate: "keep" in candidate.args or "batch-size" in candidate.args)
+    result = campaign.run(ScriptedPlace(script)).result
+    assert "fails with each dimension dropped alone" in by_label(result)["bundle=on"].reason
+    again = ScriptedPlace(script)
+    campaign.run(again)
+    assert again.requests == []
+
+
+def test_nothing_is_blamed_where_the_reference_itself_does_not_start(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path / "r", CAMPAIGN.replace("[1, 2, 3]", "[1]") + BUNDLE)
+    result = campaign.run(ScriptedPlace(failing_if(lambda candidate: True))).result
+    assert all("dropped" not in candidate.reason for candidate in result.candidates)
+    assert len(result.candidates) == 2

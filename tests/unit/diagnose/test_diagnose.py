@@ -76,8 +76,11 @@ REAL_FAILURES = [
     ("sglang-0.5.17-h200-trtllm-moe-died.log.gz", "flashinfer-kernels-not-downloaded", 46),
     ("vllm-0.26.0-h200-no-flashinfer.log", "module-missing", 54),
     ("vllm-0.32.0-cpu-bad-argument.log.gz", "unrecognized-arguments", 307),
+    ("vllm-0.32.0-cpu-max-model-len-too-large.log", "max-length-beyond-model", 56),
     ("vllm-0.32.0-cpu-missing-model.log", "model-path-not-found", 55),
+    ("vllm-0.32.0-cpu-mtp-not-in-model.log", "speculation-refused", 60),
     ("vllm-0.32.0-cpu-no-package-metadata.log", "module-missing", 25),
+    ("vllm-0.32.0-cpu-port-taken.log", "port-in-use", 41),
     ("vllm-0.32.0-cpu-torchaudio-library.log", "shared-library-missing", 7),
     ("vllm-0.32.0-cpu-torchvision-operator.log", "torch-operator-missing", 42),
 ]

@@ -52,6 +52,20 @@ def test_failure_without_a_root_shows_the_tail_and_no_failure_says_so() -> None:
     assert "No failure" in diagnosis_text(diagnose_lines(["hello"]))
 
 
+def test_a_server_that_never_became_ready_is_told_from_one_that_did() -> None:
+    starting = diagnosis_text(diagnose_lines(real_log("sglang-0.5.17-h200-still-starting.log")))
+    serving = diagnosis_text(diagnose_lines(real_log("sglang-0.5.17-h200-ready.log.gz")))
+    assert "no line says that the server became ready" in starting
+    assert "torchcodec" in starting, "what it did last is shown"
+    assert "became ready" not in serving
+
+
+def test_a_symptom_said_again_and_again_is_one_line() -> None:
+    text = diagnosis_text(diagnose_lines(real_log("llama.cpp-xllamacpp-draft-missing.log")))
+    assert text.count(": loading failed:") == 1
+    assert "(again: 9, 10" in text
+
+
 def test_warnings_are_listed_once_each() -> None:
     found = warnings_in(real_log("sglang-0.5.17-h200-ready.log.gz"))
     assert [warning.signature for warning in found] == ["sglang-requests-capped", "moe-config-untuned"]

@@ -152,6 +152,10 @@ def test_bare_assertion_of_speculation_without_steps_is_mended() -> None:
     ]
     found = root(*log, engine=EngineKind.SGLANG)
     assert found.line_number == 3
-    outcome = derive(candidate(EngineKind.SGLANG, speculative_eagle_topk=1), found, varied={"topk": []})
+    failed = candidate(EngineKind.SGLANG, speculative_algorithm="NEXTN", speculative_eagle_topk=1)
+    half = failed.model_copy(update={"args": {**failed.args, "speculative-num-draft-tokens": 2}})
+    outcome = derive(half, found, varied={"topk": []})
     assert isinstance(outcome, Derived)
-    assert outcome.candidate.args["speculative-num-steps"] == 1
+    assert outcome.candidate.args == {"speculative-algorithm": "NEXTN"}, (
+        "all three or none, as the rule of the plan says"
+    )

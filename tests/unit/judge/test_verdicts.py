@@ -18,8 +18,17 @@ def test_without_a_finished_launch_the_record_speaks() -> None:
 
 
 def test_one_launch_speaks_for_itself() -> None:
-    decision = decide_verdict(RECORD, [trial(A, verdict=Verdict.FAILED, reason="no", failure=FAILURE)])
+    plain = RECORD.model_copy(update={"reason": ""})
+    decision = decide_verdict(plain, [trial(A, verdict=Verdict.FAILED, reason="no", failure=FAILURE)])
     assert decision == (Verdict.FAILED, "no", FAILURE)
+
+
+def test_what_was_learnt_of_a_failure_is_said_with_it_and_of_a_success_is_not() -> None:
+    refused = RECORD.model_copy(update={"reason": "its remedy would change what is compared"})
+    failed = decide_verdict(refused, [trial(A, verdict=Verdict.FAILED, reason="no", failure=FAILURE)])
+    assert failed.reason == "no; its remedy would change what is compared"
+    assert decide_verdict(refused, [trial(A, points())]).reason != failed.reason
+    assert refused.reason not in decide_verdict(refused, [trial(A, points())]).reason
 
 
 def test_a_failed_start_is_forgiven_when_a_later_launch_qualified_and_is_said() -> None:

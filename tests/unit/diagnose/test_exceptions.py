@@ -1,0 +1,46 @@
+"""What an error that no signature knows is about, layer by layer."""
+
+import pytest
+
+from shakedown.diagnose.exceptions import category_of
+from shakedown.domain.words import Category
+
+
+@pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        ("gizmo: CUDA_ERROR_ILLEGAL_ADDRESS in gizmo.cu", Category.KERNEL_FAULT),
+        ("gizmo failed: cudaErrorNoKernelImageForDevice", Category.ARCH_MISMATCH),
+        ("gizmo failed: CUBLAS_STATUS_ALLOC_FAILED", Category.DEVICE_OUT_OF_MEMORY),
+        ("ncclSystemError: gizmo", Category.COMMUNICATION),
+        ("node:1:2 [0] gizmo.cc:1 NCCL WARN gizmo", Category.COMMUNICATION),
+        ("NCCL WARN Cuda failure 2 'out of memory'", Category.DEVICE_OUT_OF_MEMORY),
+        ("vk::Queue::submit: ErrorDeviceLost", Category.KERNEL_FAULT),
+        ("[Errno 98] gizmo", Category.PORT_IN_USE),
+        ("[Errno 13] gizmo", Category.ENVIRONMENT_MISMATCH),
+        ("gizmo exited with code -9", Category.HOST_OUT_OF_MEMORY),
+        ("gizmo exited with code -11", Category.KERNEL_FAULT),
+        ("401 Client Error: Unauthorized for url: https://huggingface.co/a/b", Category.MODEL_FILES),
+        ("<Response [502]> from gizmo", Category.NETWORK_PROXY),
+        ("libgizmo.so: undefined symbol: _ZN5gizmo", Category.ENVIRONMENT_MISMATCH),
+        ("gizmo: error: argument --gizmo: invalid choice: 'x'", Category.BAD_ARGUMENTS),
+        ("gizmo.cpp:3: GGML_ASSERT(gizmo) failed", Category.KERNEL_FAULT),
+        ("gizmo turned", None),
+    ],
+)
+def test_codes_and_shapes_say_what_a_line_is_about(message: str, category: Category | None) -> None:
+    assert category_of("", message) is category
+
+
+FRAME = "/opt/venv/lib/python3.12/site-packages/vllm/v1/spec_decode/eagle.py propose"
+
+
+def test_a_code_goes_before_the_place_and_the_place_before_words_in_passing() -> None:
+    assert category_of("RuntimeError", "CUDA_ERROR_OUT_OF_MEMORY", [FRAME]) is Category.DEVICE_OUT_OF_MEMORY
+    assert category_of("RuntimeError", "mat1 and mat2 must have the same dtype", [FRAME]) is Category.SPECULATION
+    assert category_of("RuntimeError", "mat1 and mat2 must have the same dtype") is Category.KERNEL_FAULT
+
+
+def test_the_type_speaks_where_nothing_else_does() -> None:
+    assert category_of("KeyError", "gizmo") is Category.MODEL_FILES
+    assert category_of("GizmoError", "gizmo") is None
