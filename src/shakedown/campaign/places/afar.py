@@ -65,7 +65,7 @@ class AfarPlace(ABC):
         """The command here that reaches the relay of a trial."""
         return self.command(host, [python, *RELAY, name])
 
-    def job(self, request: TrialRequest, host: str, python: str) -> Mapping[str, object]:  # noqa: ARG002 - for schedulers
+    def job(self, request: TrialRequest, host: str, python: str, name: str) -> Mapping[str, object]:  # noqa: ARG002
         """How the far side has a scheduler start the keeper; nothing: it starts it itself."""
         return {}
 
@@ -90,7 +90,7 @@ class AfarPlace(ABC):
         errand = Errand.of(request, on_disconnect=self._section.on_disconnect)
         name = spool_name(folder)
         python = self._python(host)
-        errand.message["job"] = self.job(request, host, python)
+        errand.message["job"] = self.job(request, host, python, name)
         errand.write_ticket(folder, host=host, spool=name, python=python)
         return self._carried(errand, folder, host, name, python, after=None)
 

@@ -61,14 +61,13 @@ class RayPlace(AfarPlace):
         """As with OpenSSH, one exit code is the carrier's own."""
         return (done.stderr or "Ray does not answer") if done.returncode == UNREACHABLE else None
 
-    def job(self, request: TrialRequest, host: str, python: str) -> Mapping[str, object]:  # noqa: ARG002
+    def job(self, request: TrialRequest, host: str, python: str, name: str) -> Mapping[str, object]:  # noqa: ARG002
         """An actor that holds the GPUs and starts the keeper."""
-        folder = Path(request.folder)
-        name = f"{request.candidate.label or 'trial'} ({folder.parents[1].name}/{folder.name})"
+        shown = f"{request.candidate.label or 'trial'} ({name})"
         gpus = str(self._section.gpus or 0)
         keep = [*_KEEP, self._address]
         return {
-            "launch": [*keep, "launch", name, gpus, python, *_KEEPER, "@spool@"],
+            "launch": [*keep, "launch", shown, gpus, python, *_KEEPER, "@spool@"],
             "watch": [*keep, "watch", "@job@"],
             "cancel": [*keep, "cancel", "@job@"],
         }

@@ -48,11 +48,17 @@ class SlurmPlace(AfarPlace):
         """``srun`` says itself what Slurm refuses."""
         return done.stderr if done.returncode != 0 and "srun: error" in done.stderr else None
 
-    def job(self, request: TrialRequest, host: str, python: str) -> Mapping[str, object]:
+    def job(self, request: TrialRequest, host: str, python: str, name: str) -> Mapping[str, object]:
         """``sbatch`` for the keeper; ``squeue`` tells whether the job is still there, ``scancel`` takes it out."""
         limit = self._section.time_limit_s
         time = [f"--time={math.ceil(limit / 60)}"] if limit is not None else []
-        launch = ["sbatch", "--parsable", f"--job-name={_job_name(request)}", *self._asked(host), *time]
+        launch = [
+            "sbatch",
+            "--parsable",
+            f"--job-name=shakedown {request.candidate.label or name}",
+            *self._asked(host),
+            *time,
+        ]
         launch += [f"--signal=B:TERM@{_WARNING_S}", "--output=@spool@/job.log", "--no-requeue"]
         keeper = f"exec {shlex.join([python, *_KEEPER])} '@spool@'"
         return {
@@ -69,10 +75,6 @@ class SlurmPlace(AfarPlace):
 
     def _root(self) -> Path:
         return Path(self._section.folder or cache_folder()) / "trials"
-
-
-def _job_name(request: TrialRequest) -> str:
-    return f"shakedown {request.candidate.label or Path(request.folder).name}"
 
 
 def nodes_of(partition: str | None) -> tuple[str, ...]:

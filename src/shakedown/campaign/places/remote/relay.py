@@ -232,6 +232,16 @@ def _inside_json(path: Path) -> str:
     return json.dumps(str(path))[1:-1]
 
 
+def start(spool: Spool, order: dict[str, Any], orders: Orders) -> None:
+    """Write the spool and have the trial started; nothing is left of one that cannot be."""
+    try:
+        begin(spool, order, orders)
+        start_keeper(spool, Job(spool))
+    except (OSError, ValueError):
+        shutil.rmtree(spool.folder, ignore_errors=True)
+        raise
+
+
 def start_keeper(spool: Spool, job: Job) -> None:
     """Start the trial's keeper so that it outlives this process and the connection it came by, or have it started."""
     if job.is_scheduled:
@@ -266,8 +276,7 @@ def main() -> None:
         order = orders.first()
         if order["do"] == "start" and not spool.folder.exists():
             remove_old(root.glob("*"))
-            begin(spool, order, orders)
-            start_keeper(spool, Job(spool))
+            start(spool, order, orders)
         elif not spool.settings.exists():
             say(b"! nothing is known of this trial there\n")
             return
