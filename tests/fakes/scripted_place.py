@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
+from shakedown.campaign.places.base import Lost, Tell
+from shakedown.campaign.subject import Subject, plan_subject
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.events import (
     Event,
@@ -16,8 +19,9 @@ from shakedown.domain.events import (
 from shakedown.domain.failure import Failure, Remedy
 from shakedown.domain.metric import ClientProof, Distribution, PointSummary
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import Category, Stage, Verdict
+from shakedown.domain.words import Category, PlaceKind, Stage, Verdict
 from shakedown.domain.workload import PointPlan
+from shakedown.plan.outcome import Plan
 
 Script = Callable[[TrialRequest], Sequence[Event]]
 AT = 1_800_000_000.0
@@ -32,9 +36,10 @@ FLASH = Failure(
 
 
 class ScriptedTrial:
-    def __init__(self, events: Sequence[Event], death: str | None) -> None:
+    def __init__(self, events: Sequence[Event], death: str | None, lost: Lost | None = None) -> None:
         self._events = events
         self._death = death
+        self._lost = lost
         self.interrupted = False
 
     def events(self) -> Iterator[Event]:
@@ -46,20 +51,33 @@ class ScriptedTrial:
     def interrupt(self) -> None:
         self.interrupted = True
 
+    def leave(self) -> bool:
+        return False
+
     def ending(self) -> str | None:
         return self._death
+
+    def lost(self) -> Lost | None:
+        return self._lost
 
 
 class ScriptedPlace:
     """Remembers what it was asked to start, in order."""
 
-    name = "scripted"
+    kind = PlaceKind.LOCAL
+    hosts: tuple[str, ...] = ("local",)
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self.requests: list[TrialRequest] = []
 
-    def start(self, request: TrialRequest) -> ScriptedTrial:
+    def plan(self, subject: Subject, tell: Tell) -> Plan:
+        return plan_subject(subject, progress=tell)
+
+    def attach(self, folder: Path, *, after: int) -> None:
+        return None
+
+    def start(self, request: TrialRequest, *, host: str) -> ScriptedTrial:
         self.requests.append(request)
         events = self._script(request)
         died = not events or not isinstance(events[-1], TrialFinished)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from shakedown.campaign.subject import Progress, Subject, plan_subject
+from collections.abc import Callable, Iterator, Mapping
+
+from shakedown.campaign.subject import Progress, Subject
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
 from shakedown.domain.record import CandidateRecord
@@ -17,21 +19,37 @@ INERT = "inert"
 """Rules whose id begins with this word say that a setting has nothing to act on."""
 
 
-def enrol(subject: Subject, engine: Engine, store: CampaignStore, *, progress: Progress) -> Plan:
+def enrol(
+    subject: Subject,
+    engine: Engine,
+    store: CampaignStore,
+    *,
+    plan: Callable[[Subject, Progress], Plan],
+    tell: Progress,
+    one_machine: bool,
+) -> Plan:
     """Plan the campaign and store its candidates; those already there keep what is known of them.
+
+    Args:
+        subject: what is tried.
+        engine: its adapter.
+        store: gets the candidates.
+        plan: makes the plan, with the engine where it is.
+        tell: told what takes time.
+        one_machine: results come from one machine, which must be the same one as before; else any equal one will do.
 
     Raises:
         UserError: the engine or machine is not the one that the folder's results come from.
     """
-    _same_conditions(subject, store)
-    plan = plan_subject(subject, progress=progress)
-    store.put_fact(PLAN, plan.model_dump(mode="json", exclude={"candidates", "pruned"}))
+    _same_conditions(subject, store, one_machine=one_machine)
+    made = plan(subject, tell)
+    store.put_fact(PLAN, made.model_dump(mode="json", exclude={"candidates", "pruned"}))
     known = {record.candidate.id for record in store.candidates()}
-    inert = _inert_settings(plan)
-    for candidate in plan.candidates:
+    inert = _inert_settings(made)
+    for candidate in made.candidates:
         if candidate.id not in known:
             store.put_candidate(candidate_record(candidate, engine, inert=inert.get(candidate.id, ())))
-    for pruned in plan.pruned:
+    for pruned in made.pruned:
         if pruned.candidate.id not in known:
             record = candidate_record(pruned.candidate, engine)
             store.put_candidate(
@@ -45,7 +63,7 @@ def enrol(subject: Subject, engine: Engine, store: CampaignStore, *, progress: P
                     }
                 )
             )
-    return plan
+    return made
 
 
 def candidate_record(candidate: Candidate, engine: Engine, *, inert: tuple[str, ...] = ()) -> CandidateRecord:
@@ -67,18 +85,27 @@ def _inert_settings(plan: Plan) -> dict[str, tuple[str, ...]]:
     return said
 
 
-def _same_conditions(subject: Subject, store: CampaignStore) -> None:
+def _same_conditions(subject: Subject, store: CampaignStore, *, one_machine: bool) -> None:
     before, now = store.facts(), subject.facts()
-    for key, wanted in (("engine", ("version", "packages")), ("machine", ("name", "gpus", "cpu"))):
+    for what, then, today in differences(before, now, one_machine=one_machine):
+        raise UserError(
+            f"{store.folder}: began with {what} {then!r}, which is now {today!r}; results under "
+            "different conditions are never pooled. Choose another folder with --out, and compare the two."
+        )
+    for key, value in now.items():
+        store.put_fact(key, value)
+
+
+def differences(
+    before: Mapping[str, Mapping[str, object]], now: Mapping[str, Mapping[str, object]], *, one_machine: bool
+) -> Iterator[tuple[str, object, object]]:
+    """Conditions that forbid to pool results made under ``before`` and ``now``: which, then, now."""
+    of_machine = ("name", "gpus", "cpu") if one_machine else ("gpus", "cpu")
+    for key, wanted in (("engine", ("version", "packages")), ("machine", of_machine)):
         for name in wanted:
             then, today = before.get(key, {}).get(name), now.get(key, {}).get(name)
             if key in before and _identity(then) != _identity(today):
-                raise UserError(
-                    f"{store.folder}: began with {key} {name} {then!r}, which is now {today!r}; results under "
-                    "different conditions are never pooled. Choose another folder with --out, and compare the two."
-                )
-    for key, value in now.items():
-        store.put_fact(key, value)
+                yield f"{key} {name}", then, today
 
 
 def _identity(value: object) -> object:

@@ -15,10 +15,13 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
+        self.hung_up = False
+        """The stop is no order but the end of a terminal: what can go on by itself may."""
         self.on_stop: Callable[[], None] | None = None
 
-    def stop(self) -> None:
-        """Ask for a stop."""
+    def stop(self, *, hung_up: bool = False) -> None:
+        """Ask for a stop; a later order outweighs a terminal that closed."""
+        self.hung_up = hung_up and (self.hung_up or not self.requested)
         self.requested = True
         if self.on_stop is not None:
             self.on_stop()
@@ -32,8 +35,8 @@ def stop_signals() -> Iterator[Interrupt]:
     """
     interrupt = Interrupt()
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        interrupt.stop()
+    def handle(number: int, _frame: FrameType | None) -> None:
+        interrupt.stop(hung_up=number == signal.SIGHUP)
 
     before = {number: signal.signal(number, handle) for number in STOP_SIGNALS}
     try:

@@ -13,6 +13,7 @@ from shakedown.domain.errors import CampaignFileError, Problem, UserError
 from shakedown.domain.spec import PROMPT_FILES, CampaignSpec
 from shakedown.domain.spec_file import CampaignText
 from shakedown.domain.toml_lines import Path as KeyPath
+from shakedown.domain.words import PlaceKind
 
 DEMO_PREFIX = "demo:"
 """A model path that begins so is the file that the demo brings along."""
@@ -61,18 +62,19 @@ def resolve(value: str, folder: Path) -> Path:
 
 
 def _missing_files(read: CampaignText, folder: Path, *, elsewhere: bool) -> Iterable[tuple[KeyPath, str]]:
+    afar = read.value("place", "kind") not in (None, PlaceKind.LOCAL.value)
     model = read.value("model", "path")
     if isinstance(model, str) and model and not model.startswith(DEMO_PREFIX):
-        problem = _unreadable(resolve(model, folder))
+        problem = _not_absolute(model) if afar else _unreadable(resolve(model, folder))
         if problem:
-            yield ("model", "path"), f"{problem}: {resolve(model, folder)}"
+            yield ("model", "path"), f"{problem}: {model if afar else resolve(model, folder)}"
     machine = read.value("machine", "file")
     if isinstance(machine, str):
         problem = _unreadable(resolve(machine, folder))
         if problem:
             yield ("machine", "file"), f"{problem}: {resolve(machine, folder)}"
     yield from _missing_prompts(read, folder)
-    if not elsewhere:
+    if not elsewhere and not afar:
         yield from _missing_programs(read, folder)
 
 
@@ -113,6 +115,11 @@ def _program(name: str, folder: Path) -> str | None:
     return str(path) if os.access(path, os.X_OK) and path.is_file() else None
 
 
+def _not_absolute(path: str) -> str | None:
+    """A path on another machine can only be checked there, but it must mean the same wherever it is read."""
+    return None if Path(path).is_absolute() else "must be an absolute path, as it is on the hosts of [place]"
+
+
 def _unreadable(path: Path) -> str | None:
     if not path.exists():
         return "no such file or folder"
@@ -131,11 +138,18 @@ def _with_absolute_paths(spec: CampaignSpec, folder: Path) -> CampaignSpec:
     machine = spec.machine
     if machine.file:
         machine = machine.model_copy(update={"file": str(resolve(machine.file, folder))})
+    place = spec.place
+    if place.ssh_config:
+        place = place.model_copy(update={"ssh_config": str(resolve(place.ssh_config, folder))})
+    if place.folder:
+        place = place.model_copy(update={"folder": str(resolve(place.folder, folder))})
     workloads = tuple(
         section.model_copy(update={"prompts": tuple(_absolute_source(source, folder) for source in section.prompts)})
         for section in spec.workload
     )
-    return spec.model_copy(update={"model": model, "engine": engine, "machine": machine, "workload": workloads})
+    return spec.model_copy(
+        update={"model": model, "engine": engine, "machine": machine, "workload": workloads, "place": place}
+    )
 
 
 def _absolute_source(source: str, folder: Path) -> str:

@@ -49,12 +49,18 @@ class Announcer:
             )
         )
 
-    def trial_began(self, trial_id: str, record: CandidateRecord, *, index: int, of: int) -> None:
-        """A launch begins."""
+    def trial_began(self, trial_id: str, record: CandidateRecord, *, index: int, of: int, host: str | None) -> None:
+        """A launch begins on ``host``; None: here."""
         candidate = record.candidate
         self._watch(
             TrialBegan(
-                at=wall_time(), trial_id=trial_id, candidate_id=candidate.id, label=candidate.label, index=index, of=of
+                at=wall_time(),
+                trial_id=trial_id,
+                candidate_id=candidate.id,
+                label=candidate.label,
+                index=index,
+                of=of,
+                host=host,
             )
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shakedown import __version__
+from shakedown.campaign.crew import hosts_apart, hosts_lost, pooled_trials
 from shakedown.campaign.enrol import PLAN
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
@@ -13,6 +14,7 @@ from shakedown.domain.spec import CampaignSpec
 from shakedown.judge.ceilings import planned_ceilings
 from shakedown.judge.decide import judge
 from shakedown.judge.evidence import CampaignEvidence
+from shakedown.launch.secrets import hide_values, secret_values
 from shakedown.plan.outcome import Plan
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
@@ -23,8 +25,12 @@ ENDED = "ended"
 
 
 def judge_campaign(reader: CampaignReader, *, complete: bool) -> CampaignResult:
-    """Judge everything that is stored."""
-    return judge(evidence(reader, complete=complete))
+    """Judge everything that is stored; keys and tokens that candidates are launched with stay out of the result."""
+    gathered = evidence(reader, complete=complete)
+    result = judge(gathered)
+    candidates = [record.candidate for record in gathered.candidates]
+    secrets = secret_values(*(named for candidate in candidates for named in (candidate.env, candidate.args)))
+    return CampaignResult.model_validate_json(hide_values(result.model_dump_json(), secrets)) if secrets else result
 
 
 def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
@@ -50,7 +56,9 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
         max_kl=spec.gates.accuracy.max_kl,
         workloads=spec.workloads(),
         candidates=tuple(candidates),
-        trials=tuple(reader.trials()),
+        trials=tuple(pooled_trials(reader)),
+        hosts_apart=hosts_apart(reader),
+        hosts_lost=hosts_lost(reader),
         first_values=next((record.candidate.id for record in candidates if record.candidate.label == BASELINE), None),
         machine=facts.get("machine", {}),
         model=facts.get("model", {}),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shakedown.campaign.blame import seek
+from shakedown.campaign.crew import Crew, pooled_trials
 from shakedown.campaign.enrol import enrol
+from shakedown.campaign.equal_hosts import difference
+from shakedown.campaign.following import Following, Over, Said
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
 from shakedown.campaign.mend import mend
@@ -18,13 +22,13 @@ from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
 from shakedown.campaign.subject import Progress, Subject
 from shakedown.client.clock import wall_time
-from shakedown.domain.errors import ShakedownError
+from shakedown.domain.errors import PlaceError
 from shakedown.domain.events import TrialFinished
 from shakedown.domain.failure import Failure
 from shakedown.domain.progress import Watch
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import CampaignResult, CandidateResult
-from shakedown.domain.words import Stage, Verdict
+from shakedown.domain.words import PlaceKind, Stage, Verdict
 from shakedown.engines.registry import engine_for
 from shakedown.plan.strategies.registry import strategy_for
 from shakedown.store.campaign_store import CampaignStore
@@ -51,6 +55,7 @@ class CampaignRunner:
         watch: told what happens.
         tell: told, in a sentence, what takes time before the first launch.
         interrupt: asked between events whether to stop.
+        apart: hosts of the place that are known to differ from the others, and in what.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class CampaignRunner:
         watch: Watch,
         tell: Progress,
         interrupt: Interrupt,
+        apart: Mapping[str, str] | None = None,
     ) -> None:
         self._subject = subject
         self._spec = subject.spec
@@ -74,39 +80,112 @@ class CampaignRunner:
         self._strategy = strategy_for(subject.spec.campaign.strategy)
         self._pace = Pace(subject.spec)
         self._deaths: Counter[str] = Counter()
+        self._crew = Crew(place.hosts, apart or {}, store, local=place.kind is PlaceKind.LOCAL)
+        self._trials = Following()
+        self._under_way: dict[str, _UnderWay] = {}
+        self._again: list[CandidateRecord] = []
+        """Launches that a remedy wants made again, unchanged."""
 
     def run(self) -> Ended:
         """Run until the verdict stands, the budget is spent or a stop is asked for.
 
         Raises:
             UserError: the folder's results were made under other conditions.
+            PlaceError: no host is left that trials could run on.
             StoreError: the results folder cannot be written.
         """
-        enrol(self._subject, self._engine, self._store, progress=self._tell)
-        self._store.resume()
-        result = self._judge()
-        self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
-        while not self._interrupt.requested:
-            launch = self._next(result)
-            if launch is None:
-                break
-            self._launch(launch.record)
+        local = self._place.kind is PlaceKind.LOCAL
+        enrol(self._subject, self._engine, self._store, plan=self._place.plan, tell=self._tell, one_machine=local)
+        self._interrupt.on_stop = self._on_stop
+        try:
+            self._take_up()
             result = self._judge()
-            self._announce.judged(_candidate(result, launch.record.candidate.id))
-            self._announce.time_left(self._pace.left_s(self._store, result))
+            self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
+            result = self._go_on(result)
+        finally:
+            # The store may be full or a trial speak nonsense: no server must outlive the campaign's interest in it.
+            self._trials.stop()
+            self._interrupt.on_stop = None
         if not self._interrupt.requested:
             self._store.put_fact(ENDED, {"at": wall_time()})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)
         self._announce.ended(result, interrupted=self._interrupt.requested)
         return Ended(result, self._interrupt.requested)
 
+    def _on_stop(self) -> None:
+        if self._interrupt.hung_up:
+            self._trials.leave()
+        else:
+            self._trials.stop()
+
+    def _take_up(self) -> None:
+        """Go on with trials that an earlier process of this campaign left; those that are gone count for nothing."""
+        for trial in self._store.unfinished_trials():
+            record = self._store.candidate(trial.candidate_id)
+            assert record is not None
+            after = self._store.events_kept(trial.id)
+            running = self._place.attach(self._store.trial_folder(trial.id).resolve(), after=after)
+            if running is None:
+                self._store.mark_broken(trial.id)
+            else:
+                self._follow(trial.id, record, self._crew.host_of(trial.id), running)
+
+    def _go_on(self, result: CampaignResult) -> CampaignResult:
+        """Keep the hosts busy and take in what they say, until nothing runs and nothing more is to be launched."""
+        self._start_what_can_be(result)
+        while len(self._trials):
+            heard = self._trials.next()
+            if isinstance(heard, Said):
+                self._store.append(heard.trial_id, heard.event)
+                self._announce.event(heard.trial_id, heard.event)
+                if isinstance(heard.event, TrialFinished):
+                    self._under_way[heard.trial_id].finished = True
+                continue
+            launch = self._under_way.pop(heard.trial_id)
+            self._end(heard, launch)
+            result = self._judge()
+            self._announce.judged(_candidate(result, launch.record.candidate.id))
+            self._announce.time_left(self._pace.left_s(self._store, result))
+            self._start_what_can_be(result)
+        return result
+
     def _judge(self) -> CampaignResult:
         return judge_campaign(self._store, complete=False)
 
+    def _start_what_can_be(self, result: CampaignResult) -> None:
+        """Give a launch to every idle host that may have one."""
+        for host in self._crew.idle:
+            if self._interrupt.requested:
+                return
+            record = self._for_host(host, result) if host in self._crew.left else None
+            if record is not None:
+                self._launch(record, host)
+        if not self._crew.left and not self._interrupt.requested and self._next(result) is not None:
+            lost = "; ".join(f"{host}: {reason}" for host, reason in (self._crew.lost | self._crew.apart).items())
+            raise PlaceError(f"no host is left to go on with ({lost}); run the same command again to resume")
+
+    def _for_host(self, host: str, result: CampaignResult) -> CandidateRecord | None:
+        """What ``host`` is to launch now: the reference until it is proven equal, then whatever is next.
+
+        While the reference is not measured anywhere, the first host alone is at work.
+        """
+        reference = result.campaign.reference
+        where = self._crew.measured_on(self._store.trials(), reference) if reference is not None else {}
+        proven = {name for name in where if name in self._crew.left} or {self._crew.left[0]}
+        if host in proven:
+            if self._again:
+                return self._again.pop()
+            launch = self._next(result)
+            return launch.record if launch is not None else None
+        if not where or reference is None or self._next(result) is None:
+            return None
+        return self._store.candidate(reference)
+
     def _next(self, result: CampaignResult) -> NextLaunch | None:
         launches_left = self._pace.launches_left(self._store)
+        running = [launch.record.candidate.id for launch in self._under_way.values()]
         probe = seek(self._spec, self._engine, self._store)
-        if probe is not None and launches_left != 0:
+        if probe is not None and launches_left != 0 and probe.record.candidate.id not in running:
             if probe.is_new:
                 self._announce.added(probe.record, probe.parent, f"without {probe.without}")
             return NextLaunch(probe.record, "find_culprit")
@@ -114,54 +193,79 @@ class CampaignRunner:
             self._spec,
             self._strategy,
             self._store.candidates(),
-            self._store.trials(),
+            pooled_trials(self._store),
             result,
             has_reference=(self._store.folder / REFERENCE_FILE).exists(),
             launches_left=launches_left,
+            running=running,
         )
 
-    def _launch(self, record: CandidateRecord) -> None:
+    def _launch(self, record: CandidateRecord, host: str) -> None:
         trial_id = self._store.begin_trial(record.candidate.id)
-        index, of = self._pace.position(self._store)
-        self._announce.trial_began(trial_id, record, index=index, of=of)
         request = trial_request(
             self._spec,
             record,
             folder=self._store.folder,
             trial_folder=self._store.trial_folder(trial_id),
         )
-        finished, ending = self._follow(trial_id, self._place.start(request))
-        if not finished and not self._interrupt.requested:
-            finished = self._trial_process_died(record.candidate.id, trial_id, ending)
-        if not finished:
+        self._crew.begin(trial_id, host)
+        try:
+            running = self._place.start(request, host=host)
+        except PlaceError as error:
             self._store.mark_broken(trial_id)
+            self._crew.end(host, lost=str(error), gone=True)
+            self._tell(f"{host} is given up: {error}")
             return
-        mended = mend(self._spec, self._engine, self._store, trial_id)
+        self._follow(trial_id, record, host, running)
+
+    def _follow(self, trial_id: str, record: CandidateRecord, host: str, running: RunningTrial) -> None:
+        index, of = self._pace.position(self._store)
+        self._crew.begin(trial_id, host)
+        self._under_way[trial_id] = _UnderWay(record, host)
+        self._announce.trial_began(trial_id, record, index=index, of=of, host=self._crew.shown(host))
+        self._trials.add(trial_id, running)
+        if self._interrupt.requested:  # while it was started
+            self._on_stop()
+
+    def _end(self, over: Over, launch: _UnderWay) -> None:
+        """Draw the conclusions of a trial that has ended."""
+        if over.error is not None:
+            raise over.error
+        lost = over.running.lost()
+        self._crew.end(launch.host, lost=lost.reason if lost else None, gone=lost is not None and lost.host_gone)
+        if over.left:
+            return
+        finished = launch.finished
+        if lost is not None and not finished:
+            self._tell(f"{launch.host}: {launch.record.candidate.label}: {lost.reason}; it is run again")
+        elif not finished and not self._interrupt.requested:
+            finished = self._trial_process_died(launch.record.candidate.id, over.trial_id, over.running.ending())
+        if not finished:
+            self._store.mark_broken(over.trial_id)
+            return
+        if not self._host_counts(launch, over.trial_id):
+            return
+        mended = mend(self._spec, self._engine, self._store, over.trial_id)
         if mended is not None and mended.is_new:
-            self._announce.added(mended.record, record.candidate.label, mended.change)
-        elif mended is not None and not self._interrupt.requested:
-            self._launch(mended.record)
-        elif mended is None and not self._spec.campaign.launch_pruned:
+            self._announce.added(mended.record, launch.record.candidate.label, mended.change)
+        elif mended is not None:
+            self._again.append(mended.record)
+        elif not self._spec.campaign.launch_pruned:
             learn(self._engine, self._store)
 
-    def _follow(self, trial_id: str, running: RunningTrial) -> tuple[bool, str | None]:
-        """Store a trial's events as they come; returns whether it finished, and how its process died if it did."""
-        self._interrupt.on_stop = running.interrupt
-        if self._interrupt.requested:
-            running.interrupt()
-        finished = False
-        try:
-            for event in running.events():
-                self._store.append(trial_id, event)
-                self._announce.event(trial_id, event)
-                finished = finished or isinstance(event, TrialFinished)
-        except ShakedownError:
-            # The store is full or the trial speaks nonsense: the server must not outlive the campaign's interest in it.
-            running.interrupt()
-            raise
-        finally:
-            self._interrupt.on_stop = None
-        return finished, running.ending()
+    def _host_counts(self, launch: _UnderWay, trial_id: str) -> bool:
+        """Whether the trial's host is equal to the first one; if the reference shows that it is not, set it apart."""
+        where = self._crew.measured_on(self._store.trials(), launch.record.candidate.id)
+        theirs = {host: trials for host, trials in where.items() if host in self._crew.left and host != launch.host}
+        here = where.get(launch.host, [])
+        if not theirs or [trial.id for trial in here] != [trial_id]:
+            return True
+        first, measure = next(iter(theirs.items()))
+        reason = difference(self._spec, first, measure, launch.host, here)
+        if reason is not None:
+            self._crew.set_apart(launch.host, reason)
+            self._tell(f"{launch.host} is set apart: {reason}; nothing measured there counts")
+        return reason is None
 
     def _trial_process_died(self, candidate_id: str, trial_id: str, ending: str | None) -> bool:
         """Decide about a trial process that ended without a verdict: once is bad luck, again its own fault."""
@@ -174,6 +278,15 @@ class CampaignRunner:
         self._store.append(trial_id, event)
         self._announce.event(trial_id, event)
         return True
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A launch whose trial runs."""
+
+    record: CandidateRecord
+    host: str
+    finished: bool = False
 
 
 def _candidate(result: CampaignResult, candidate_id: str) -> CandidateResult:

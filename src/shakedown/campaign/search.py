@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +32,7 @@ def next_launch(
     *,
     has_reference: bool,
     launches_left: int | None = None,
+    running: Collection[str] = (),
 ) -> NextLaunch | None:
     """Choose the next launch, or None when nothing more would change the verdict.
 
@@ -44,13 +46,14 @@ def next_launch(
         result: what was judged of them.
         has_reference: whether the reference's log-probabilities are there to compare with.
         launches_left: what the budget still pays for; None: no limit.
+        running: candidates that are being launched, on other hosts.
     """
     by_id = {record.candidate.id: record for record in records}
-    state = search_state(spec, records, trials, result, launches_left=launches_left)
+    state = search_state(spec, records, trials, result, launches_left=launches_left, running=running)
     finished = {trial.candidate_id for trial in trials if trial.state == "finished"}
     if finished and spec.campaign.launch_pruned:
         for record in records:
-            if record.verdict is Verdict.PRUNED and record.candidate.id not in finished:
+            if record.verdict is Verdict.PRUNED and record.candidate.id not in {*finished, *running}:
                 return NextLaunch(record, "prove_rule")
     if not state.arms:
         return None
@@ -59,6 +62,8 @@ def next_launch(
         return None
     record = by_id[ask.candidate]
     first = _lossless_first(record, records, trials, has_reference=has_reference)
+    if first is not None and first.candidate.id in running:
+        return None  # it writes what the one asked for is compared with
     return NextLaunch(first or record, ask.purpose)
 
 
@@ -86,12 +91,19 @@ def search_state(
     result: CampaignResult,
     *,
     launches_left: int | None = None,
+    running: Collection[str] = (),
 ) -> SearchState:
-    """Everything a strategy may know, from what is stored."""
+    """Everything a strategy may know, from what is stored.
+
+    A launch under way counts as made where the candidate is known already; one whose first launch is under way is left
+    out, since nothing can be said of it.
+    """
+    seen = {trial.candidate_id for trial in trials if trial.state == "finished"}
     arms = tuple(
         Arm(record.candidate.id, record.candidate.settings)
         for record in records
         if record.verdict is not Verdict.PRUNED
+        and not (record.candidate.id in running and record.candidate.id not in seen)
     )
     judged = {candidate.id: candidate for candidate in result.candidates}
     known = {arm.id for arm in arms}
@@ -105,7 +117,7 @@ def search_state(
             for trial in finished
             if judged[trial.candidate_id].verdict in LAUNCHED
         },
-        order=tuple(trial.candidate_id for trial in finished),
+        order=(*(trial.candidate_id for trial in finished), *(one for one in running if one in known)),
         margin=spec.decide.margin,
         launches=spec.decide.launches,
         launches_left=launches_left,

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+from shakedown.campaign.equal_hosts import unlike_the_first
 from shakedown.campaign.interrupt import stop_signals
 from shakedown.campaign.loader import LoadedCampaign
-from shakedown.campaign.places.local import LocalPlace
+from shakedown.campaign.places.registry import open_place
 from shakedown.campaign.results import write_result
 from shakedown.campaign.runner import CampaignRunner, Ended
-from shakedown.campaign.subject import inspect_subject
 from shakedown.domain.progress import Watch
 from shakedown.launch.orphans import find_orphans, kill_orphans
 from shakedown.store.campaign_store import CampaignStore
 
 
 def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Callable[[str], None]) -> Ended:
-    """Run or resume a campaign on this machine; the folder then holds ``result.json``.
+    """Run or resume a campaign at the place it names; the folder then holds ``result.json``.
 
     Args:
         loaded: the campaign file.
@@ -29,22 +30,31 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
         UserError: what the file names cannot be used, or the folder belongs to something else.
         StoreError: the folder cannot be written.
     """
-    subject = inspect_subject(loaded.spec, progress=tell)
-    with (
-        stop_signals() as interrupt,
-        CampaignStore.create_or_open(
-            folder,
-            name=loaded.spec.campaign.name,
-            campaign_text=loaded.text,
-            spec=loaded.spec.model_dump(mode="json"),
-        ) as store,
-    ):
-        _clear_orphans(folder, tell)
-        place = LocalPlace()
-        try:
-            ended = CampaignRunner(subject, store, place, watch=watch, tell=tell, interrupt=interrupt).run()
-        finally:
-            place.close()
+    with closing(open_place(loaded.spec.place, tell)) as place:
+        subjects = place.inspect(loaded.spec, tell)
+        apart = unlike_the_first(subjects)
+        for host, reason in apart.items():
+            tell(f"{host} is set apart: {reason}")
+        with (
+            stop_signals() as interrupt,
+            CampaignStore.create_or_open(
+                folder,
+                name=loaded.spec.campaign.name,
+                campaign_text=loaded.text,
+                # Another place is no other campaign: a host may be dead, another one free, when it is resumed.
+                spec=loaded.spec.model_dump(mode="json", exclude={"place"}),
+            ) as store,
+        ):
+            _clear_orphans(folder, tell)
+            ended = CampaignRunner(
+                next(iter(subjects.values())),
+                store,
+                place,
+                watch=watch,
+                tell=tell,
+                interrupt=interrupt,
+                apart=apart,
+            ).run()
     write_result(folder, ended.result)
     return ended
 

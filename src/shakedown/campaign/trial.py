@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,19 +14,22 @@ from shakedown.checks.runner import run_checks
 from shakedown.client.clock import wall_time
 from shakedown.diagnose.diagnose import diagnose_lines
 from shakedown.diagnose.warnings import warnings_in
+from shakedown.domain.candidate import Candidate
 from shakedown.domain.check import CheckResult
+from shakedown.domain.errors import UserError
 from shakedown.domain.events import CheckFinished, Event, ServerReady, TrialFinished, TrialStarted
 from shakedown.domain.failure import Failure, RootCause, Symptom
 from shakedown.domain.trial import TrialRequest
 from shakedown.domain.words import CheckVerdict, Stage, Verdict
 from shakedown.domain.workload import Target
-from shakedown.engines.base import Engine
+from shakedown.engines.base import Engine, SpanningEngine
 from shakedown.engines.registry import engine_for
 from shakedown.launch.port import free_port
 from shakedown.launch.server import Ended, Server
 
 Emit = Callable[[Event], None]
 API_KEY_ARG = "api-key"
+_LOOK_EVERY_S = 0.1
 
 
 def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bool]) -> None:
@@ -36,17 +40,17 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         emit: gets every event in order; the last one is ``TrialFinished``, unless the trial was stopped.
         should_stop: asked again and again; once True, the trial ends without a verdict.
     """
-    candidate = request.candidate
+    engine = engine_for(request.candidate.engine.kind)
+    candidate = _of_rank(request, engine)
     emit(
         TrialStarted(
             at=wall_time(),
-            candidate_id=candidate.id,
+            candidate_id=request.candidate.id,
             pid=os.getpid(),
             host=socket.gethostname(),
             versions=candidate.engine.versions,
         )
     )
-    engine = engine_for(candidate.engine.kind)
     port = request.port or free_port(request.host)
     api_key = candidate.args.get(API_KEY_ARG)
     server = Server.start(
@@ -69,11 +73,21 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         api_key=api_key if isinstance(api_key, str) else None,
     )
     try:
-        outcome = stages.outcome()
+        outcome = stages.outcome() if request.span is None or request.span.rank == 0 else stages.follow()
     finally:
         server.stop()
     if outcome is not None:
         emit(outcome)
+
+
+def _of_rank(request: TrialRequest, engine: Engine) -> Candidate:
+    """The candidate with what its rank adds, where a server spans several hosts."""
+    candidate = request.candidate
+    if request.span is None:
+        return candidate
+    if not isinstance(engine, SpanningEngine):
+        raise UserError(f"[place] nodes: Shakedown cannot start {engine.kind.value} on several hosts")
+    return candidate.model_copy(update={"args": {**candidate.args, **engine.rank_args(request.span)}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +113,15 @@ class _Stages:
         ready = ready.model_copy(update={"warnings": warnings})
         self.emit(ready)
         return self._gates(ready) or self._load(ready) or self._qualified(warnings)
+
+    def follow(self) -> TrialFinished | None:
+        """Watch a rank that follows a leader elsewhere: it is ended from outside, or its own end is the trial's."""
+        while not self.should_stop():
+            died = self.server.poll()
+            if died is not None:
+                return self._failed(Verdict.FAILED, died, Stage.BOOT)
+            time.sleep(_LOOK_EVERY_S)
+        return None
 
     def _gates(self, ready: ServerReady) -> TrialFinished | None:
         report = run_checks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from shakedown.domain.errors import UserError
 from shakedown.domain.events import EVENT, Event
 from shakedown.domain.trial import TrialRequest
 from shakedown.launch.lifeline import die_with_parent
+from shakedown.launch.secrets import hide_values, secret_values
 
 INTERRUPTED = 130
 
@@ -28,12 +30,15 @@ def command() -> None:
         request = TrialRequest.model_validate_json(sys.stdin.buffer.read())
     except ValidationError as error:
         raise UserError(f"standard input: not a trial request: {error}") from error
+    candidate = request.candidate
+    secrets = secret_values(os.environ, candidate.env, candidate.args)
     with stop_signals() as interrupt:
-        run_trial(request, emit=_write, should_stop=lambda: interrupt.requested)
+        run_trial(request, emit=lambda event: _write(event, secrets), should_stop=lambda: interrupt.requested)
     if interrupt.requested:
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(event: Event) -> None:
+def _write(event: Event, secrets: Sequence[str]) -> None:
+    """Write one line, with nothing secret in it that a log line may have brought along."""
     # One write a line: a reader never sees half an event, whoever dies when.
-    os.write(sys.stdout.fileno(), EVENT.dump_json(event) + b"\n")
+    os.write(sys.stdout.fileno(), hide_values(EVENT.dump_json(event).decode(), secrets).encode() + b"\n")

@@ -8,6 +8,7 @@
     │   ├── CheckpointError        a model that cannot be read
     │   ├── EngineNotFoundError    the engine is not installed where it was said to be
     │   └── StoreBusyError         another campaign holds the results folder
+    ├── PlaceError                 a place cannot start a trial now, or lost all its hosts
     ├── StoreError                 the results folder cannot be written or read
     └── ClientError                a control request failed (the load generator counts failures, it does not raise)
 
@@ -69,6 +70,10 @@ class StoreBusyError(UserError):
 
 class StoreError(ShakedownError):
     """The results folder cannot be written (disk full, permissions) or read (damaged, newer schema)."""
+
+
+class PlaceError(ShakedownError):
+    """No trial can be started now: hosts do not answer, the cluster refuses. Says nothing of the candidate."""
 
 
 class ClientError(ShakedownError):

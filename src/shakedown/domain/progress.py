@@ -50,6 +50,8 @@ class TrialBegan(_Update):
     label: str
     index: int
     of: int
+    host: str | None = None
+    """Where it runs; None: on this machine."""
 
 
 class TrialEvent(_Update):

@@ -57,6 +57,8 @@ class TrialRecord(Value):
     state: TrialState
     begun_at: UnixSeconds
     ended_at: UnixSeconds | None = None
+    host: str | None = None
+    """Where it ran; None: on the campaign's own machine."""
     started: TrialStarted | None = None
     launch: LaunchStarted | None = None
     phases: tuple[tuple[str, float], ...] = ()

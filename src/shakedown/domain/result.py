@@ -36,6 +36,8 @@ class TrialResult(Value):
     phases: tuple[tuple[str, float], ...] = ()
     verdict: Verdict | None
     log_file: str | None
+    host: str | None = None
+    """Where it ran; None: on the campaign's own machine."""
 
 
 class CandidateResult(Value):

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from shakedown.domain.base import ArgValue, Scalar, Value
 from shakedown.domain.candidate import EngineRef, ModelRef, argument_name
 from shakedown.domain.units import parse_duration_s
-from shakedown.domain.words import EngineKind, GateLevel, Objective, StrategyKind
+from shakedown.domain.words import EngineKind, GateLevel, Objective, OnDisconnect, PlaceKind, StrategyKind
 from shakedown.domain.workload import Arrival, LoadLevel, Workload
 
 PROMPT_WORDS = ("text", "text:prose", "text:code", "text:chat", "repeating", "random-tokens")
@@ -55,6 +55,8 @@ Duration = Annotated[float, BeforeValidator(parse_duration_s)]
 Args = Annotated[dict[str, ArgValue], BeforeValidator(_argument_names)]
 Env = Annotated[dict[str, str], BeforeValidator(_env_values)]
 Slo = Annotated[dict[str, Duration], AfterValidator(_check_slo)]
+HostName = Annotated[str, Field(min_length=1, pattern=r"^[^\s-]\S*$")]
+"""One word that no program takes for an option."""
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s/\\][^/\\\n]*$")]
 
 
@@ -196,6 +198,61 @@ class MachineSection(Value):
     file: str | None = None
 
 
+class PlaceSection(Value):
+    """``[place]``: where trials run. Each kind takes the keys named in ``PLACE_KEYS``."""
+
+    kind: PlaceKind = PlaceKind.LOCAL
+    hosts: Annotated[tuple[HostName, ...], BeforeValidator(_as_tuple)] = ()
+    """Names of an OpenSSH configuration, or nodes of the cluster; empty: all nodes of the partition."""
+    nodes: int = Field(default=1, ge=1)
+    """Hosts that one server spans; ``hosts`` are shared out in their order, the first of each group leads."""
+    ssh_config: str | None = Field(default=None, min_length=1)
+    """A configuration file in place of the user's own (``ssh -F``)."""
+    python: str | None = Field(default=None, min_length=1)
+    """Interpreter on the hosts for which Shakedown brings itself; by default the newest found."""
+    shakedown: str | None = Field(default=None, min_length=1)
+    """Interpreter on the hosts in which this version of Shakedown is installed already."""
+    on_disconnect: OnDisconnect = OnDisconnect.STOP
+    reconnect_s: Annotated[Duration, Field(alias="reconnect")] = 120.0
+    """For so long a host that does not answer is tried again before it is given up."""
+    address: str | None = Field(default=None, min_length=1)
+    """Of a Ray cluster; by default the one that runs here, ``local`` starts one."""
+    partition: str | None = Field(default=None, min_length=1)
+    gpus: int | None = Field(default=None, ge=0)
+    """GPUs that a trial asks the cluster for."""
+    time_limit_s: Annotated[Duration | None, Field(alias="time_limit")] = None
+    options: tuple[str, ...] = ()
+    """Further words for ``sbatch`` and ``srun``."""
+    folder: str | None = Field(default=None, min_length=1)
+    """A folder that this machine and the cluster's nodes share; by default the user's cache."""
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> PlaceSection:
+        allowed = {"kind", *PLACE_KEYS[self.kind]}
+        for name, field in type(self).model_fields.items():
+            if name not in allowed and getattr(self, name) != field.default:
+                raise ValueError(f"{field.alias or name} is not for a place of kind {self.kind.value}")
+        if self.kind is PlaceKind.SSH and not self.hosts:
+            raise ValueError("hosts is missing: name at least one host of your ssh configuration")
+        if self.python is not None and self.shakedown is not None:
+            raise ValueError("give python or shakedown, not both")
+        if len(set(self.hosts)) != len(self.hosts):
+            raise ValueError("the same host stands twice")
+        if len(self.hosts) % self.nodes:
+            raise ValueError(f"{len(self.hosts)} hosts cannot be shared out to servers of {self.nodes} nodes")
+        return self
+
+
+_ELSEWHERE = ("hosts", "nodes", "shakedown", "on_disconnect", "reconnect_s")
+PLACE_KEYS: dict[PlaceKind, tuple[str, ...]] = {
+    PlaceKind.LOCAL: (),
+    PlaceKind.SSH: (*_ELSEWHERE, "python", "ssh_config"),
+    PlaceKind.RAY: (*_ELSEWHERE, "address", "gpus"),
+    PlaceKind.SLURM: (*_ELSEWHERE, "partition", "gpus", "time_limit_s", "options", "folder"),
+}
+"""What may be said of each kind of place."""
+
+
 class CampaignSpec(Value):
     """A whole campaign file."""
 
@@ -208,6 +265,7 @@ class CampaignSpec(Value):
     decide: DecideSection = DecideSection()
     slo: Slo = Field(default_factory=dict)
     machine: MachineSection = MachineSection()
+    place: PlaceSection = PlaceSection()
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads with the campaign's defaults filled in."""

@@ -35,6 +35,18 @@ class Limits(Value):
     """Between SIGTERM and SIGKILL."""
 
 
+class Span(Value):
+    """The place of one host in a server that spans several."""
+
+    nodes: int = Field(ge=2)
+    rank: int = Field(ge=0)
+    """0 leads: it listens, is checked and is measured. The others are started, watched and stopped with it."""
+    address: str
+    """The leader's, as the others reach it."""
+    port: int = Field(ge=1, le=65535)
+    """Where the ranks find each other; not where the server listens."""
+
+
 class TrialRequest(Value):
     """One launch of one candidate: its gates, load points and limits, and the folder for logs and records."""
 
@@ -47,3 +59,5 @@ class TrialRequest(Value):
     host: str = "127.0.0.1"
     port: int | None = None
     """None: a free port is taken."""
+    span: Span | None = None
+    """None: the server is on one host."""

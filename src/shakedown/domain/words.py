@@ -114,6 +114,22 @@ class StrategyKind(StrEnum):
     TPE = "tpe"
 
 
+class PlaceKind(StrEnum):
+    """Where trials run."""
+
+    LOCAL = "local"
+    SSH = "ssh"
+    RAY = "ray"
+    SLURM = "slurm"
+
+
+class OnDisconnect(StrEnum):
+    """What a trial does that has heard nothing of its campaign for half a minute."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
 class FindingKind(StrEnum):
     """Kinds of sentence that a campaign ends in."""
 
@@ -142,3 +158,5 @@ class FindingKind(StrEnum):
     ERRORS_UNDER_LOAD = "errors_under_load"
     SAME_CHECK_FAILS = "same_check_fails"
     SATURATED = "saturated"
+    HOST_SET_APART = "host_set_apart"
+    HOST_LOST = "host_lost"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
+from shakedown.domain.trial import Span
 from shakedown.domain.words import EngineKind
 
 
@@ -127,4 +128,13 @@ class Engine(Protocol):
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line that starts the candidate by hand, environment included."""
+        ...
+
+
+@runtime_checkable
+class SpanningEngine(Protocol):
+    """An engine whose server can span several hosts, each started by its own command."""
+
+    def rank_args(self, span: Span) -> dict[str, ArgValue]:
+        """Arguments of one rank, on top of the candidate's."""
         ...

@@ -10,6 +10,7 @@ from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate, argument_name
 from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
+from shakedown.domain.trial import Span
 from shakedown.domain.words import EngineKind
 from shakedown.engines.base import BootPhase, LaunchPlan, Probe, TokenLogprobs
 from shakedown.engines.reading import Metrics, fraction, scalar, shell_line, switch, whole, word
@@ -122,6 +123,14 @@ class SGLang:
         program = engine.command or (engine.python or "python3", "-m", "sglang.launch_server")
         words = [spelled for name, value in args.items() for spelled in argparse_words(name, value)]
         return LaunchPlan(argv=(*program, *words), env=dict(candidate.env))
+
+    def rank_args(self, span: Span) -> dict[str, ArgValue]:
+        """Every rank runs the same command with its number (``--help``, multi-node)."""
+        return {
+            "nnodes": span.nodes,
+            "node-rank": span.rank,
+            "dist-init-addr": f"{span.address}:{span.port}",
+        }
 
     def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
         """Read parallelism, cache types, limits and speculation; NEXTN and EAGLE draft 3 tokens unless told."""

@@ -11,6 +11,7 @@ from shakedown.domain.base import ArgValue, Scalar
 from shakedown.domain.candidate import Candidate, argument_name
 from shakedown.domain.facts import LaunchShape
 from shakedown.domain.metric import CounterWindow
+from shakedown.domain.trial import Span
 from shakedown.domain.words import EngineKind
 from shakedown.engines.base import BootPhase, LaunchPlan, Probe, TokenLogprobs
 from shakedown.engines.reading import (
@@ -131,6 +132,16 @@ class VLLM:
         program = engine.command or (engine.python or "python3", "-m", "vllm.entrypoints.cli.main", "serve")
         words = [spelled for name, value in args.items() for spelled in argparse_words(name, value)]
         return LaunchPlan(argv=(*program, candidate.model.path, *words), env=dict(candidate.env))
+
+    def rank_args(self, span: Span) -> dict[str, ArgValue]:
+        """VLLM's own multi-node mode (executor ``mp``): all but the leader run headless."""
+        args: dict[str, ArgValue] = {
+            "nnodes": span.nodes,
+            "node-rank": span.rank,
+            "master-addr": span.address,
+            "master-port": span.port,
+        }
+        return args | ({"headless": True} if span.rank else {})
 
     def launch_shape(self, args: Mapping[str, ArgValue]) -> LaunchShape:
         """Read parallelism, cache types, limits and the speculative configuration."""

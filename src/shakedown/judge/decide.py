@@ -183,4 +183,5 @@ def _trial(trial: TrialRecord) -> TrialResult:
         phases=trial.phases,
         verdict=trial.outcome.verdict if trial.outcome else None,
         log_file=trial.launch.log_file if trial.launch else None,
+        host=trial.host,
     )

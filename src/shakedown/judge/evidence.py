@@ -56,3 +56,7 @@ class CampaignEvidence(Value):
     model: dict[str, object] = Field(default_factory=dict)
     engine: dict[str, object] = Field(default_factory=dict)
     ceilings: tuple[Ceiling, ...] = ()
+    hosts_apart: dict[str, str] = Field(default_factory=dict)
+    """Hosts whose trials are left out of ``trials`` because they differ from the others, and in what."""
+    hosts_lost: dict[str, str] = Field(default_factory=dict)
+    """Hosts that were given up, and why."""

@@ -32,6 +32,7 @@ from typing import Any
 from shakedown.launch.lifeline import adopt_orphans, kill_when_parent_dies
 from shakedown.launch.log_writer import LogWriter
 from shakedown.launch.process_tree import descendants, start_ticks
+from shakedown.launch.secrets import argv_secrets, secret_values
 
 MARKER_VARIABLE = "SHAKEDOWN_TRIAL"
 """In the environment of every engine: ``<guardian pid>:<its start in ticks>:<folder of the trial>``."""
@@ -50,7 +51,8 @@ _ENDING_S = 0.02
 class _Guardian:
     def __init__(self, launch: dict[str, Any]) -> None:
         self._parent: int | None = launch["parent_pid"]
-        self._log = LogWriter(Path(launch["log"]))
+        secrets = {*secret_values({**os.environ, **launch["env"]}), *argv_secrets(launch["argv"])}
+        self._log = LogWriter(Path(launch["log"]), sorted(secrets, key=len, reverse=True))
         self._selector = selectors.DefaultSelector()
         self._selector.register(0, selectors.EVENT_READ, self._read_control)
         self._control = b""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 TIMES_SUFFIX = ".times"
@@ -19,9 +20,15 @@ _MERGE_NS = 1_000_000
 
 
 class LogWriter:
-    """Appends to ``path`` and to ``path.times``. A full disk loses output, never the process that writes it."""
+    """Appends to ``path`` and to ``path.times``. A full disk loses output, never the process that writes it.
 
-    def __init__(self, path: Path) -> None:
+    ``secrets``, longest first, are written as asterisks.
+    """
+
+    def __init__(self, path: Path, secrets: Sequence[str] = ()) -> None:
+        self._secrets = [secret.encode() for secret in secrets]
+        self._end = b""
+        """The end of what was written, as long as a secret may reach into it from the next piece."""
         self._start_ns = time.perf_counter_ns()
         self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         times = path.with_name(path.name + TIMES_SUFFIX)
@@ -39,9 +46,22 @@ class LogWriter:
         if self._last_record_ns is None or now_ns - self._last_record_ns >= _MERGE_NS:
             self._last_record_ns = now_ns
             self._write(self._times, f"{self._offset} {(now_ns - self._start_ns) / 1e9:.6f}\n".encode())
+        if self._secrets:
+            data = self._masked(data)
         written = self._write(self._log, data)
         self._offset += written
         self.lost_bytes += len(data) - written
+
+    def _masked(self, data: bytes) -> bytes:
+        """Put asterisks over secrets, as many as they have bytes, so that every offset stays what it was."""
+        before = len(self._end)
+        text = self._end + data
+        for secret in self._secrets:
+            text = text.replace(secret, b"*" * len(secret))
+        if text[:before] != self._end:
+            os.pwrite(self._log, text[:before], self._offset - before)
+        self._end = text[-(len(self._secrets[0]) - 1) :]
+        return text[before:]
 
     def silent_s(self) -> float | None:
         """Seconds since the newest output; None before the first."""

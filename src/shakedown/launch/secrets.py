@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 _HIDDEN = "***"
+_SHORTEST = 6
+"""A shorter value (``none``, ``true``) stands in too many places that are no secret."""
 _SECRET_NAME = re.compile(
     r"(?:^|[_-])(?:keys?|apikeys?|token|secrets?|password|passwd|credentials?|auth)$", re.IGNORECASE
 )
@@ -32,3 +34,32 @@ def hide_argv(argv: Sequence[str]) -> tuple[str, ...]:
             shown.append(word)
         hide_next = secret and not equals
     return tuple(shown)
+
+
+def secret_values(*named: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the values whose names end like a secret's, longest first; words too short to be one are left out.
+
+    Args:
+        named: environments, arguments by name.
+    """
+    values = {
+        str(value)
+        for mapping in named
+        for name, value in mapping.items()
+        if isinstance(value, str) and _SECRET_NAME.search(name) and len(value) >= _SHORTEST
+    }
+    return tuple(sorted(values, key=len, reverse=True))
+
+
+def argv_secrets(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the values in a command line that belong to flags named like a secret."""
+    shown = hide_argv(argv)
+    hidden = [word.partition("=")[2] or word for word, told in zip(argv, shown, strict=True) if word != told]
+    return tuple(sorted({word for word in hidden if len(word) >= _SHORTEST}, key=len, reverse=True))
+
+
+def hide_values(text: str, secrets: Sequence[str]) -> str:
+    """Return ``text`` with ``***`` wherever one of ``secrets`` stands."""
+    for secret in secrets:
+        text = text.replace(secret, _HIDDEN)
+    return text

@@ -37,9 +37,10 @@ def _say(update: CampaignUpdate, state: CampaignState) -> str | None:
             change = f": {update.remedy}" if update.remedy else ""
             said = f"new candidate {update.label}{origin}{change}"
         case TrialBegan():
-            said = f"[{update.index}/{update.of}] {update.label}: launching"
+            on = f" on {update.host}" if update.host is not None else ""
+            said = f"[{update.index}/{update.of}] {update.label}: launching{on}"
         case TrialEvent():
-            said = _event(update.event, state.trial)
+            said = _event(update.event, state.trial(update.trial_id))
         case CandidateJudged():
             said = f"{update.label}: {update.verdict.value.replace('_', ' ')}: {update.reason}"
         case CampaignEnded():

@@ -25,6 +25,8 @@ COLOURS = {Verdict.QUALIFIED: "green", Verdict.INACCURATE: "yellow", Verdict.PRU
 FAILED = "red"
 RESERVED_LINES = 14
 """Lines of the screen that the head and the running trial need; the rest shows candidates."""
+LINES_PER_HOST = 5
+"""What the trial of each further host takes."""
 
 
 def screen(state: CampaignState, now: float, height: int) -> RenderableType:
@@ -32,10 +34,11 @@ def screen(state: CampaignState, now: float, height: int) -> RenderableType:
     if state.started is None:
         return Text("planning …", "dim")
     parts: list[RenderableType] = [_head(state, now), _bar(state), Text()]
-    if state.trial is not None:
-        parts += [*_trial(state.trial, now), Text()]
+    for trial in state.trials.values():
+        parts += [*_trial(trial, now), Text()]
     if state.judged:
-        parts.append(_judged(list(state.judged.values()), max(height - RESERVED_LINES, 3)))
+        reserved = RESERVED_LINES + LINES_PER_HOST * max(len(state.trials) - 1, 0)
+        parts.append(_judged(list(state.judged.values()), max(height - reserved, 3)))
     return Group(*parts)
 
 
@@ -61,6 +64,7 @@ def _trial(trial: RunningTrial, now: float) -> list[RenderableType]:
     head = Text("▸ ", "cyan")
     head.append(printable(trial.label), "bold")
     head.append(
+        f"{f'  on {printable(trial.host)}' if trial.host is not None else ''}"
         f"  launch {trial.index} of {trial.of} · {STAGES[trial.stage]} for {duration(max(now - trial.since, 0.0))}"
     )
     lines: list[RenderableType] = [head]

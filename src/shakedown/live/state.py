@@ -53,6 +53,7 @@ class RunningTrial:
     index: int
     of: int
     since: float
+    host: str | None = None
     stage: Stage = Stage.LAUNCH
     phases: list[tuple[str, float]] = field(default_factory=list)
     boot_s: float | None = None
@@ -67,7 +68,8 @@ class CampaignState:
 
     started: CampaignStarted | None = None
     candidates: int = 0
-    trial: RunningTrial | None = None
+    trials: dict[str | None, RunningTrial] = field(default_factory=dict)
+    """The latest trial of each host, in the order they began; None is this machine."""
     judged: dict[str, CandidateJudged] = field(default_factory=dict)
     """By candidate id, in the order of their last judgement."""
     ends_at: float | None = None
@@ -80,8 +82,12 @@ class CampaignState:
         before = self.started.finished if self.started else 0
         return min(before + len(self.judged), self.candidates)
 
+    def trial(self, trial_id: str) -> RunningTrial | None:
+        """A trial that is shown, or None."""
+        return next((trial for trial in self.trials.values() if trial.trial_id == trial_id), None)
+
     def apply(self, update: CampaignUpdate) -> None:
-        """Take one update in; an event of a trial other than the running one is left out."""
+        """Take one update in; an event of a trial that is not shown is left out."""
         match update:
             case CampaignStarted():
                 self.started = update
@@ -90,10 +96,13 @@ class CampaignState:
             case CandidateAdded():
                 self.candidates += 1
             case TrialBegan():
-                self.trial = RunningTrial(update.trial_id, update.label, update.index, update.of, update.at)
+                self.trials.pop(update.host, None)
+                began = RunningTrial(update.trial_id, update.label, update.index, update.of, update.at, update.host)
+                self.trials[update.host] = began
             case TrialEvent():
-                if self.trial is not None and self.trial.trial_id == update.trial_id:
-                    _follow(self.trial, update.event)
+                trial = self.trial(update.trial_id)
+                if trial is not None:
+                    _follow(trial, update.event)
             case CandidateJudged():
                 self.judged.pop(update.candidate_id, None)
                 self.judged[update.candidate_id] = update
@@ -101,7 +110,7 @@ class CampaignState:
                 self.ends_at = None if update.seconds is None else update.at + update.seconds
             case CampaignEnded():
                 self.ended = update
-                self.trial = None
+                self.trials.clear()
 
 
 def _follow(trial: RunningTrial, event: Event) -> None:

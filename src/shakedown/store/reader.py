@@ -75,6 +75,10 @@ class CampaignReader:
         rows = self._rows("SELECT id, candidate_id, state, begun_at, ended_at FROM trial WHERE id = ?", trial_id)
         return self._trial(*rows[0]) if rows else None
 
+    def events_kept(self, trial_id: str) -> int:
+        """How many events of a trial are stored."""
+        return int(self._rows("SELECT count(*) FROM event WHERE trial_id = ?", trial_id)[0][0])
+
     def points(self, trial_id: str) -> list[PointSummary]:
         """The load points of one trial in the order they were measured."""
         trial = self.trial(trial_id)

@@ -2,6 +2,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tests.fakes.scripted_hosts import ScriptedHosts
 from tests.fakes.scripted_place import FLASH, Script, ScriptedPlace, failing, measured, started
 
 from shakedown.campaign.interrupt import Interrupt
@@ -70,12 +71,16 @@ class Campaign:
     def spec(self) -> CampaignSpec:
         return parse_campaign(self.text, "c.toml")
 
-    def run(self, place: ScriptedPlace, *, stop_after_trials: int | None = None) -> Ended:
+    def run(self, place: ScriptedPlace | ScriptedHosts, *, stop_after_trials: int | None = None) -> Ended:
         interrupt = Interrupt()
 
         def watch(update: CampaignUpdate) -> None:
             self.updates.append(update)
-            if stop_after_trials is not None and len(place.requests) > stop_after_trials:
+            if (
+                stop_after_trials is not None
+                and isinstance(place, ScriptedPlace)
+                and len(place.requests) > stop_after_trials
+            ):
                 interrupt.stop()
 
         facts = EngineFacts(kind=EngineKind.LLAMA_CPP, version=self.version, flags=None)

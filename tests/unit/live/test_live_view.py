@@ -6,7 +6,7 @@ from rich.console import Console
 from tests.unit.live.updates import START, until_load, whole_campaign
 
 from shakedown.domain.check import CheckResult
-from shakedown.domain.events import CheckFinished
+from shakedown.domain.events import CheckFinished, PointStarted
 from shakedown.domain.progress import (
     UPDATE,
     CampaignEnded,
@@ -14,6 +14,7 @@ from shakedown.domain.progress import (
     CampaignUpdate,
     CandidateJudged,
     TimeLeft,
+    TrialBegan,
     TrialEvent,
 )
 from shakedown.domain.words import CheckVerdict, Verdict
@@ -148,3 +149,27 @@ def test_no_order_of_updates_breaks_view_or_count(updates: list[CampaignUpdate],
         state.apply(update)
         assert 0 <= state.finished <= max(state.candidates, 0)
         screen(state, START + later, 40)
+
+
+def test_every_host_is_shown_with_its_trial() -> None:
+    began = [
+        TrialBegan(at=START, trial_id=f"t{host}", candidate_id="c", label=f"slots={host}", index=1, of=2, host=host)
+        for host in ("ada", "bob")
+    ]
+    load = PointStarted(at=START + 1, workload="w", concurrency=4, request_rate=None, repeat=0, requests=8)
+    updates = [*until_load()[:1], *began, TrialEvent(at=START + 1, trial_id="tada", event=load)]
+    drawn = shown(updates)
+    assert "slots=ada  on ada" in drawn
+    assert "slots=bob  on bob" in drawn
+    assert "w at 4" in drawn
+    assert lines(updates)[1:] == ["[1/2] slots=ada: launching on ada", "[1/2] slots=bob: launching on bob"]
+
+
+def test_the_next_trial_of_a_host_takes_the_place_of_the_one_before() -> None:
+    began = [
+        TrialBegan(at=START, trial_id=label, candidate_id="c", label=label, index=1, of=2, host="ada")
+        for label in ("first", "second")
+    ]
+    drawn = shown([*until_load()[:1], *began])
+    assert "second" in drawn
+    assert "first" not in drawn

@@ -9,15 +9,23 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 from pydantic import ValidationError
 
+from shakedown.campaign.places.base import Tell
+from shakedown.campaign.subject import Subject, inspect_subject, plan_subject
 from shakedown.domain.errors import ShakedownError
 from shakedown.domain.events import EVENT, Event
+from shakedown.domain.spec import CampaignSpec, PlaceSection
 from shakedown.domain.trial import TrialRequest
+from shakedown.domain.words import PlaceKind
 from shakedown.launch.lifeline import PARENT_VARIABLE
+from shakedown.plan.outcome import Plan
 
+KIND = PlaceKind.LOCAL
+HOST = "local"
 STDERR_TAIL_CHARS = 2000
 
 
@@ -27,6 +35,7 @@ class LocalTrial:
     def __init__(self) -> None:
         # A temporary file, not a pipe: nobody has to read it for the trial to go on.
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._words = ""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "shakedown", "trial"],
             stdin=subprocess.PIPE,
@@ -66,27 +75,37 @@ class LocalTrial:
             ShakedownError: if the process writes something that is no event.
         """
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            try:
-                yield EVENT.validate_json(line)
-            except ValidationError as error:
-                raise ShakedownError(f"the trial process wrote something that is no event: {line[:200]!r}") from error
+        with self._process.stdout as lines:
+            for line in lines:
+                try:
+                    yield EVENT.validate_json(line)
+                except ValidationError as error:
+                    raise ShakedownError(f"the trial process wrote what is no event: {line[:200]!r}") from error
         self._process.wait()
+        self._stderr.seek(0)
+        self._words = self._stderr.read().decode(errors="replace").strip()[-STDERR_TAIL_CHARS:]
+        self._stderr.close()
 
     def interrupt(self) -> None:
         """Send SIGTERM to the trial process, which stops its server."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
 
+    def leave(self) -> bool:
+        """A child process dies with its campaign, whatever is wished."""
+        return False
+
+    def lost(self) -> str | None:
+        """This machine is here."""
+        return None
+
     def ending(self) -> str | None:
         """Exit status and last words of a trial process that did not end in order."""
         code = self._process.wait()
         if code == 0:
             return None
-        self._stderr.seek(0)
-        words = self._stderr.read().decode(errors="replace").strip()[-STDERR_TAIL_CHARS:]
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        return f"the trial process {how}" + (f": {words}" if words else "")
+        return f"the trial process {how}" + (f": {self._words}" if self._words else "")
 
 
 class LocalPlace:
@@ -96,20 +115,37 @@ class LocalPlace:
     it waits for its request without using the CPU.
     """
 
-    name = "local"
+    kind = KIND
+    hosts = (HOST,)
 
     def __init__(self) -> None:
         self._spare: LocalTrial | None = None
 
-    def start(self, request: TrialRequest) -> LocalTrial:
+    def inspect(self, spec: CampaignSpec, tell: Tell) -> dict[str, Subject]:
+        """Look at this machine."""
+        return {HOST: inspect_subject(spec, progress=tell)}
+
+    def plan(self, subject: Subject, tell: Tell) -> Plan:
+        """Plan with the engine of this machine."""
+        return plan_subject(subject, progress=tell)
+
+    def start(self, request: TrialRequest, *, host: str = HOST) -> LocalTrial:  # noqa: ARG002 - there is one
         """Start a trial process here."""
         trial = self._spare if self._spare is not None and self._spare.waits else LocalTrial()
         trial.request(request)
         self._spare = LocalTrial()
         return trial
 
+    def attach(self, folder: Path, *, after: int) -> None:
+        """Nothing is left of a trial whose campaign died."""
+
     def close(self) -> None:
         """End the process that waits for a request which will not come."""
         if self._spare is not None:
             self._spare.discard()
             self._spare = None
+
+
+def open_place(section: PlaceSection, tell: Tell) -> LocalPlace:  # noqa: ARG001 - nothing to configure
+    """Open this machine."""
+    return LocalPlace()
