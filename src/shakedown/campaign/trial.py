@@ -159,7 +159,12 @@ class _Stages:
         )
 
     def _target(self, ready: ServerReady) -> Target:
-        return Target(base_url=ready.base_url, model=self.request.candidate.model.name, api_key=self.api_key)
+        return Target(
+            base_url=ready.base_url,
+            model=self.request.candidate.model.name,
+            api_key=self.api_key,
+            stall_timeout_s=self.request.limits.serve_stall_s,
+        )
 
 
 def failure_of(root: RootCause | None, stage: Stage, reason: str) -> Failure:

@@ -41,6 +41,8 @@ class CounterWindow(Value):
     drafted_tokens: float | None = None
     accepted_tokens: float | None = None
     accepted_per_position: tuple[float, ...] | None = None
+    finished_requests: float | None = None
+    """Each brought one token from its prefill, which no decode step made."""
     preemptions: float | None = None
     running_max: float | None = None
     queued_max: float | None = None

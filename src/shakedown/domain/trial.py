@@ -31,6 +31,7 @@ class Limits(Value):
     """No log line, CPU use or memory growth for this long while booting: hung."""
     boot_total_s: float = Field(default=7200.0, gt=0)
     serve_stall_s: float = Field(default=120.0, gt=0)
+    """A stream under load that is silent for this long is ended and counted as ``timeout``."""
     term_grace_s: float = Field(default=8.0, gt=0)
     """Between SIGTERM and SIGKILL."""
 

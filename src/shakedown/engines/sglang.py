@@ -185,6 +185,7 @@ class SGLang:
             drafts=steps,
             drafted_tokens=steps * (width - 1) if steps is not None and width else None,
             accepted_tokens=accepted,
+            finished_requests=finished,
             preemptions=metrics.total("sglang:num_retracted_requests_total"),
             running_max=metrics.total("sglang:num_running_reqs"),
             queued_max=metrics.total("sglang:num_queue_reqs"),

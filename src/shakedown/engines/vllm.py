@@ -176,6 +176,7 @@ class VLLM:
             drafts=metrics.total("vllm:spec_decode_num_drafts_total"),
             drafted_tokens=metrics.total("vllm:spec_decode_num_draft_tokens_total"),
             accepted_tokens=metrics.total("vllm:spec_decode_num_accepted_tokens_total"),
+            finished_requests=metrics.total("vllm:request_success_total"),
             accepted_per_position=tuple(accepted[name] for name in sorted(accepted, key=int)) or None,
             preemptions=metrics.total("vllm:num_preemptions_total"),
             running_max=metrics.total("vllm:num_requests_running"),

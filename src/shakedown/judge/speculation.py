@@ -39,8 +39,9 @@ class Speculation:
 def observe(points: Iterable[PointSummary]) -> Speculation | None:
     """Sum what the points say of speculation; None where they say nothing.
 
-    Every step yields one token of the model's own and the drafted ones that it accepts, so
-    steps = generated - accepted. Where the server does not count its drafts, every step is taken to have had one.
+    Every decode step yields one token of the model's own and the drafted ones that it accepts, and a request's first
+    token comes from its prefill, so steps = generated - accepted - finished requests (where the server counts them).
+    Where the server does not count its drafts, every step is taken to have had one.
     """
     points = list(points)
     counted = [p.counters for p in points if p.counters.drafted_tokens is not None and p.counters.generated_tokens]
@@ -49,7 +50,8 @@ def observe(points: Iterable[PointSummary]) -> Speculation | None:
     generated = _total(counted, lambda counters: counters.generated_tokens)
     drafted = _total(counted, lambda counters: counters.drafted_tokens)
     accepted = _total(counted, lambda counters: counters.accepted_tokens)
-    steps = generated - accepted
+    decoded = generated - _total(counted, lambda counters: counters.finished_requests)
+    steps = decoded - accepted
     if steps <= 0:
         return None
     drafts_known = all(counters.drafts is not None for counters in counted)
@@ -57,7 +59,7 @@ def observe(points: Iterable[PointSummary]) -> Speculation | None:
     verified = min(_total(counted, lambda counters: counters.drafts), steps) if drafts_known else steps
     return Speculation(
         accept_length=1 + accepted / verified if verified else 1.0,
-        tokens_per_step=generated / steps,
+        tokens_per_step=decoded / steps,
         verified_share=verified / steps,
         acceptance_rate=accepted / drafted if drafted else None,
         most_possible=1 + drafted / verified if verified else None,

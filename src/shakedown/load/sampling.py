@@ -9,7 +9,8 @@ from typing import Self
 
 from shakedown.domain.metric import CounterWindow
 
-_CUMULATIVE = ("prompt_tokens", "generated_tokens", "drafts", "drafted_tokens", "accepted_tokens", "preemptions")
+_CUMULATIVE = ("prompt_tokens", "generated_tokens", "drafts", "drafted_tokens", "accepted_tokens", "finished_requests",
+               "preemptions")  # fmt: skip
 _GAUGES = ("running_max", "queued_max", "kv_usage_max")
 
 Sampler = Callable[[], CounterWindow | None]

@@ -65,11 +65,23 @@ def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
             continue
         a, b = judged.records[first].candidate, judged.records[second].candidate
         key = (name, option(a, name), option(b, name))
+        if (name, key[2], key[1]) in pairs:
+            key, a, b = (name, key[2], key[1]), b, a
         pair = pairs.setdefault(key, OptionPair(*key))
         pair.compared += 1
         if _meaning(judged, a, b, comparison) is meaning:
-            pair.equal.append((a, b, comparison))
+            pair.equal.append((a, b, _seen_from(a, comparison)))
     yield from (pair for pair in pairs.values() if pair.equal)
+
+
+def _seen_from(a: Candidate, comparison: Comparison) -> Comparison:
+    """The comparison with ``a`` first: comparisons with the winner have the winner first."""
+    if comparison.a == a.id:
+        return comparison
+    low, high = comparison.interval or (None, None)
+    interval = (1 / high, 1 / low) if low and high else None
+    sides = {"a": comparison.b, "b": comparison.a, "ratio": 1 / comparison.ratio, "interval": interval}
+    return comparison.model_copy(update=sides)
 
 
 def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison) -> Meaning | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
+from shakedown.judge.caps import cap_of
 from shakedown.judge.settings import as_text
 from shakedown.judge.view import Judged
 from shakedown.judge.wording import listed
@@ -20,7 +21,7 @@ def find(judged: Judged) -> Iterator[Finding]:
     """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests."""
     for record in judged.evidence.candidates:
         candidate = record.candidate
-        found = _cap(judged, candidate.id)
+        found = cap_of(judged, candidate.id)
         if found is None:
             continue
         cap, source = found
@@ -44,26 +45,11 @@ def find(judged: Judged) -> Iterator[Finding]:
         )
 
 
-def _cap(judged: Judged, candidate_id: str) -> tuple[int, str] | None:
-    said = judged.effective(candidate_id, "max_running_requests")
-    if isinstance(said, int | float) and said > 0:
-        return int(said), "effective settings"
-    seen = [
-        point.counters.running_max
-        for point in judged.points(candidate_id)
-        if point.counters.running_max
-        and point.counters.queued_max
-        and point.concurrency
-        and point.counters.running_max < point.concurrency
-    ]
-    return (int(max(seen)), "running and queued requests during load") if seen else None
-
-
 def _not_capped(judged: Judged, candidate: Candidate, level: int) -> list[str]:
     """Labels of other measured candidates that run ``level`` requests at once."""
     found = []
     for other in judged.qualified():
-        cap = _cap(judged, other.candidate.id)
+        cap = cap_of(judged, other.candidate.id)
         if other.candidate.id != candidate.id and judged.points(other.candidate.id) and (not cap or cap[0] >= level):
             found.append(judged.label(other.candidate.id))
     return found

@@ -10,6 +10,7 @@ from shakedown.domain.metric import PointSummary
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
+from shakedown.judge.caps import cap_of
 from shakedown.judge.settings import SPECULATION_ARG, as_text, asks_for_speculation, difference, speculation_only
 from shakedown.judge.speculation import Speculation, break_even, observe
 from shakedown.judge.view import Judged
@@ -33,6 +34,11 @@ class _Level:
     plain: list[PointSummary]
     ratio: float | None
     """Measured objective over the plain one's."""
+    capped: bool
+    """One side ran fewer requests at once than were sent: its steps cannot be compared with the other's."""
+
+    def break_even(self) -> float | None:
+        return None if self.capped else break_even(self.speculating, self.plain)
 
 
 def find(judged: Judged) -> Iterator[Finding]:
@@ -60,7 +66,7 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
         return None
     ratios = [level.ratio for level in levels if level.ratio is not None]
     overall = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios)) if ratios else None
-    lengths = [value for level in levels if (value := break_even(level.speculating, level.plain)) is not None]
+    lengths = [value for level in levels if (value := level.break_even()) is not None]
     needed = sum(lengths) / len(lengths) if lengths else None
     return Finding(
         kind=KIND,
@@ -85,8 +91,12 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
 
 def _levels(judged: Judged, records: list[CandidateRecord], workload: str) -> list[_Level]:
     levels: dict[tuple[int | None, float | None], tuple[list[PointSummary], list[PointSummary], list[float]]] = {}
+    least_cap = math.inf
     for record in records:
         partner = _plain_partner(judged, record)
+        for side in (record, partner):
+            cap = cap_of(judged, side.candidate.id) if side else None
+            least_cap = min(least_cap, cap[0] if cap else math.inf)
         ratios = _ratios(judged, record, partner)
         for point in judged.points(record.candidate.id):
             if point.workload == workload:
@@ -99,13 +109,19 @@ def _levels(judged: Judged, records: list[CandidateRecord], workload: str) -> li
             if name == workload and (concurrency, rate) in levels:
                 levels[concurrency, rate][2].append(math.log(ratio))
     return [
-        _Level(concurrency, ours, plain, math.exp(sum(logs) / len(logs)) if logs else None)
+        _Level(
+            concurrency,
+            ours,
+            plain,
+            math.exp(sum(logs) / len(logs)) if logs else None,
+            capped=concurrency is not None and concurrency > least_cap,
+        )
         for (concurrency, _), (ours, plain, logs) in sorted(levels.items(), key=lambda item: item[0][0] or 0)
     ]
 
 
 def _plain_partner(judged: Judged, record: CandidateRecord) -> CandidateRecord | None:
-    """A measured candidate that differs in speculation alone and was not asked to speculate.
+    """A measured candidate that differs in speculation alone, was not asked to speculate and did not.
 
     What a remedy added because speculation demands it (a scheduler strategy) belongs to speculation: candidates of
     one space that differ in one dimension are partners whatever their arguments.
@@ -113,7 +129,9 @@ def _plain_partner(judged: Judged, record: CandidateRecord) -> CandidateRecord |
     plain = [
         other
         for other in judged.qualified()
-        if other.candidate.id in judged.experiment.arms and not asks_for_speculation(other.candidate)
+        if other.candidate.id in judged.experiment.arms
+        and not asks_for_speculation(other.candidate)
+        and not _drafts(judged, other)
     ]
     partners = (
         other
@@ -121,6 +139,12 @@ def _plain_partner(judged: Judged, record: CandidateRecord) -> CandidateRecord |
         if speculation_only(difference(record.candidate, other.candidate)) or _same_but_one(record, other)
     )
     return next(partners, None)
+
+
+def _drafts(judged: Judged, record: CandidateRecord) -> bool:
+    """Whether drafts were counted though none were asked for: such a candidate is no plain one."""
+    seen = observe(judged.points(record.candidate.id))
+    return seen is not None and seen.drafting
 
 
 def _same_but_one(a: CandidateRecord, b: CandidateRecord) -> bool:
@@ -135,7 +159,7 @@ def _ratios(judged: Judged, record: CandidateRecord, partner: CandidateRecord | 
 
 
 def _level_evidence(level: _Level) -> dict[str, object]:
-    seen, needed = observe(level.speculating), break_even(level.speculating, level.plain)
+    seen, needed = observe(level.speculating), level.break_even()
     predicted = None
     if seen is not None and needed is not None:
         plain_share = 1 - seen.verified_share
