@@ -50,7 +50,7 @@ class Answering:
         self._stream = bool(body.get("stream"))
         self._begun = False
         chances = batch.speed.chances(text=reads_like_text(self.prompt))
-        self.job = Job(len(self.prompt), self._wanted, self.emit, chances)
+        self.job = Job(len(self.prompt), self._wanted, self.emit, chances, phase=self._dice.random())
         connection.closed = lambda: batch.drop(self.job)
         batch.submit(self.job)
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rehearsal.batch import Speed
+from tests.rehearsal.batch import Speed, faster
 
 HYBRID_CAP = 1024
 SPECULATION_CAP = 48
@@ -82,7 +82,7 @@ class Scene:
 
     @property
     def speed(self) -> Speed:
-        factor = 1.0
+        factor = faster()
         if self.args.fp4_gemm_backend == "flashinfer_cutlass":
             factor *= 71.9 / 71.6
         if self.quantized_cache:

@@ -45,8 +45,13 @@ def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, 
             skip=spec.gates.skip,
         ),
         points=point_plans(workloads),
-        limits=Limits(**spec.limits.model_dump(by_alias=False)),
+        limits=limits_of(spec),
     )
+
+
+def limits_of(spec: CampaignSpec) -> Limits:
+    """The campaign's limits of supervision."""
+    return Limits(**spec.limits.model_dump(by_alias=False))
 
 
 def point_plans(workloads: tuple[Workload, ...]) -> tuple[PointPlan, ...]:

@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 
 from shakedown.campaign.enrol import enrol
+from shakedown.campaign.forced import FORCED, forced_launches, forced_points, run_forced
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
 from shakedown.campaign.mend import mend
 from shakedown.campaign.pace import Pace
 from shakedown.campaign.places.base import Place, RunningTrial
 from shakedown.campaign.progress import Announcer
-from shakedown.campaign.requests import REFERENCE_FILE, trial_request
+from shakedown.campaign.requests import REFERENCE_FILE, limits_of, trial_request
 from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
 from shakedown.campaign.subject import Progress, Subject
@@ -94,6 +95,8 @@ class CampaignRunner:
             self._announce.judged(_candidate(result, launch.record.candidate.id))
             self._announce.time_left(self._pace.left_s(self._store, result))
         if not self._interrupt.requested:
+            self._measure_step_cost(result)
+        if not self._interrupt.requested:
             self._store.put_fact(ENDED, {"at": wall_time()})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)
         self._announce.ended(result, interrupted=self._interrupt.requested)
@@ -112,6 +115,38 @@ class CampaignRunner:
             has_reference=(self._store.folder / REFERENCE_FILE).exists(),
             launches_left=self._pace.launches_left(self._store),
         )
+
+    def _measure_step_cost(self, result: CampaignResult) -> None:
+        """Launch the best speculation twice more with acceptance made up, unless that was done or time is out."""
+        left = self._pace.launches_left(self._store)
+        if FORCED in self._store.facts() or (left is not None and left < 2):
+            return
+        candidates = {record.candidate.id: record.candidate for record in self._store.candidates()}
+        launches, points = forced_launches(self._spec, self._engine, candidates, result), forced_points(self._spec)
+        runs = []
+        for launch in launches if points else []:
+            self._tell(
+                f"{launch.label}: {launch.draft_tokens} tokens drafted a step, acceptance made up: what a step costs"
+            )
+            run = run_forced(
+                self._place,
+                launch,
+                folder=self._store.folder / FORCED / f"{launch.draft_tokens}-tokens",
+                points=points,
+                limits=limits_of(self._spec),
+                follow=self._stoppable,
+            )
+            self._interrupt.on_stop = None
+            if self._interrupt.requested:
+                return
+            runs += [run] if run is not None else []
+        if runs:
+            self._store.put_fact(FORCED, {"runs": [run.model_dump(mode="json") for run in runs]})
+
+    def _stoppable(self, running: RunningTrial) -> None:
+        self._interrupt.on_stop = running.interrupt
+        if self._interrupt.requested:
+            running.interrupt()
 
     def _launch(self, record: CandidateRecord) -> None:
         trial_id = self._store.begin_trial(record.candidate.id)
@@ -139,9 +174,7 @@ class CampaignRunner:
 
     def _follow(self, trial_id: str, running: RunningTrial) -> tuple[bool, str | None]:
         """Store a trial's events as they come; returns whether it finished, and how its process died if it did."""
-        self._interrupt.on_stop = running.interrupt
-        if self._interrupt.requested:
-            running.interrupt()
+        self._stoppable(running)
         finished = False
         try:
             for event in running.events():

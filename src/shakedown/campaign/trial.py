@@ -98,7 +98,8 @@ class _Stages:
         warnings = warnings_in(self.server.log_lines(), engine=self.engine.kind)
         ready = ready.model_copy(update={"warnings": warnings})
         self.emit(ready)
-        return self._gates(ready) or self._load(ready) or self._qualified(warnings)
+        gated = None if self.request.measure_only else self._gates(ready)
+        return gated or self._load(ready) or self._qualified(warnings)
 
     def _gates(self, ready: ServerReady) -> TrialFinished | None:
         report = run_checks(

@@ -199,6 +199,20 @@ class LimitsSection(Value):
     serve_stall_s: Annotated[Duration, Field(alias="serve_stall")] = Limits().serve_stall_s
 
 
+class SpeculationSection(Value):
+    """``[speculation]``: whether to measure the cost of a verification step apart from the quality of drafts."""
+
+    forced_acceptance: bool = True
+    draft_tokens: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], BeforeValidator(_as_tuple)] = (
+        1,
+        2,
+        3,
+        4,
+        5,
+    )
+    """Draft lengths to predict; the shortest and the longest are launched, with acceptance made up."""
+
+
 class MachineSection(Value):
     """``[machine]``: a description of a machine that cannot be seen from here."""
 
@@ -218,6 +232,7 @@ class CampaignSpec(Value):
     slo: Slo = Field(default_factory=dict)
     machine: MachineSection = MachineSection()
     limits: LimitsSection = LimitsSection()
+    speculation: SpeculationSection = SpeculationSection()
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads with the campaign's defaults filled in."""

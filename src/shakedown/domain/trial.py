@@ -44,6 +44,8 @@ class TrialRequest(Value):
     """Where ``server.log`` and request records go; made if missing."""
     gates: Gates = Field(default_factory=Gates)
     points: tuple[PointPlan, ...] = ()
+    measure_only: bool = False
+    """No gates: the text is made up on purpose and only the time of a step is of interest."""
     limits: Limits = Field(default_factory=Limits)
     host: str = "127.0.0.1"
     port: int | None = None

@@ -141,3 +141,4 @@ class FindingKind(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"
     ERRORS_UNDER_LOAD = "errors_under_load"
     SATURATED = "saturated"
+    BOTTLENECK = "bottleneck"

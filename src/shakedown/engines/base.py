@@ -125,6 +125,14 @@ class Engine(Protocol):
         """Say, a sentence each, which arguments change the model's output distribution."""
         ...
 
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Give a launch that drafts ``draft_tokens`` in every step and makes ``accept_length`` up, to measure its cost.
+
+        Its text is not the model's, so it is never a candidate. None where the candidate does not speculate, where not
+        every step of it drafts, or where the engine cannot do this.
+        """
+        ...
+
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line that starts the candidate by hand, environment included."""
         ...

@@ -176,6 +176,15 @@ class LlamaCpp:
         ]
         return found + [f"{name}: {why}" for name, why in _LOSSY.items() if name in given]
 
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use ``--spec-synth-len``; n-gram drafters do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        drafter = str(given.get("spec-type", "none"))
+        if not drafter.startswith("draft-") or "," in drafter:
+            return None
+        forced: dict[str, ArgValue] = {"spec-draft-n-max": draft_tokens, "spec-synth-len": accept_length}
+        return candidate.model_copy(update={"args": {**given, **forced}})
+
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line; quoting is POSIX."""
         plan = self.launch_plan(candidate, host=host, port=port)

@@ -211,6 +211,19 @@ class SGLang:
             found.append(f"mamba-ssm-dtype = {given['mamba-ssm-dtype']}: recurrent states are kept in 16 bits")
         return found
 
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use ``SGLANG_SIMULATE_ACC_LEN``; drafters that look text up do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        if (word(given, "speculative-algorithm") or "NGRAM").upper() == "NGRAM":
+            return None
+        draft: dict[str, ArgValue] = {
+            "speculative-num-steps": draft_tokens,
+            "speculative-eagle-topk": 1,
+            "speculative-num-draft-tokens": draft_tokens + 1,
+        }
+        env = {**candidate.env, "SGLANG_SIMULATE_ACC_LEN": f"{accept_length:g}"}
+        return candidate.model_copy(update={"args": {**given, **draft}, "env": env})
+
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line."""
         return shell_line(self.launch_plan(candidate, host=host, port=port))

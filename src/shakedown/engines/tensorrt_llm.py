@@ -159,6 +159,11 @@ class TensorRTLLM:
             )
         return found
 
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Give None: TensorRT-LLM has no such switch."""
+        del candidate, draft_tokens, accept_length
+        return None
+
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line; ``{folder}`` stands for where the file was written."""
         return shell_line(self.launch_plan(candidate, host=host, port=port))

@@ -35,6 +35,7 @@ _ALIASES = {
 _OWNED = frozenset({"model", "model-tag", "host", "port"})
 _EXACT_KV = frozenset({"auto", "bfloat16", "float16"})
 _DRAFT_HEADS = ("mtp", "deepseek_mtp", "qwen3_next_mtp", "qwen3_5_mtp", "glm4_moe_mtp", "mimo_mtp", "ernie_mtp")
+_LOOKUP_DRAFTERS = ("ngram", "ngram_gpu", "suffix")
 _MOST_LOGPROBS = 20
 """Default of ``--max-logprobs``."""
 
@@ -197,6 +198,20 @@ class VLLM:
         if word(given, "mamba-ssm-cache-dtype") in {"bfloat16", "float16"}:
             found.append("mamba-ssm-cache-dtype: recurrent states are kept in 16 bits")
         return found
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use synthetic rejection sampling; drafters that look text up do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        speculation = _speculation(given)
+        if str(speculation.get("method", "ngram")) in _LOOKUP_DRAFTERS:
+            return None
+        forced = {
+            **speculation,
+            "num_speculative_tokens": draft_tokens,
+            "rejection_sample_method": "synthetic",
+            "synthetic_acceptance_length": accept_length,
+        }
+        return candidate.model_copy(update={"args": {**given, "speculative-config": json.dumps(forced)}})
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line."""

@@ -16,7 +16,9 @@ KIND = FindingKind.CLIENT_LIMITED
 
 def find(judged: Judged) -> Iterator[Finding]:
     """Points whose send lateness, loop lag or CPU time show the client at its limit, those cut short left out."""
-    for candidate_id, points in marked_points(judged, lambda point: point.client.limited and counts(point)):
+    for candidate_id, points in marked_points(
+        judged, lambda point: point.client.limited and point.ok > 0 and counts(point)
+    ):
         lags = [point.client.loop_lag_s.p99 for point in points if point.client.loop_lag_s]
         yield Finding(
             kind=KIND,

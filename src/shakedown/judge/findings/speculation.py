@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from shakedown.domain.metric import PointSummary
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
+from shakedown.domain.workload import Workload
 from shakedown.judge.caps import cap_of
+from shakedown.judge.findings._draft_lengths import best_lengths, crossover, predictions
 from shakedown.judge.settings import SPECULATION_ARG, as_text, asks_for_speculation, difference, speculation_only
 from shakedown.judge.speculation import Speculation, break_even, observe
 from shakedown.judge.view import Judged
-from shakedown.judge.wording import gain, percent
+from shakedown.judge.wording import gain, listed, percent
 from shakedown.stats.arms import PointKey
 
 KIND = FindingKind.SPECULATION
@@ -49,7 +51,7 @@ def find(judged: Judged) -> Iterator[Finding]:
             groups.setdefault(_way(record), []).append(record)
     for way, records in groups.items():
         for workload in judged.evidence.workloads:
-            finding = _finding(judged, way, records, workload.name)
+            finding = _finding(judged, way, records, workload)
             if finding is not None:
                 yield finding
 
@@ -59,8 +61,8 @@ def _way(record: CandidateRecord) -> str:
     return " ".join(f"{name}={as_text(value)}" for name, value in sorted(args) if SPECULATION_ARG.match(name))
 
 
-def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload: str) -> Finding | None:
-    levels = _levels(judged, records, workload)
+def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload: Workload) -> Finding | None:
+    levels = _levels(judged, records, workload.name)
     seen = observe(point for level in levels for point in level.speculating)
     if seen is None:
         return None
@@ -68,12 +70,17 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
     overall = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios)) if ratios else None
     lengths = [value for level in levels if (value := level.break_even()) is not None]
     needed = sum(lengths) / len(lengths) if lengths else None
+    ids = tuple(record.candidate.id for record in records)
+    predicted = predictions(judged, ids, workload, [point for level in levels for point in level.speculating])
+    best = best_lengths(predicted, _plain_rates(levels))
+    gains = {level.concurrency: level.ratio for level in levels if level.ratio and level.concurrency}
+    crossing = crossover(gains)
     return Finding(
         kind=KIND,
-        summary=_sentence(way, workload, seen, needed, overall),
+        summary=_sentence(way, workload.name, seen, needed, overall),
         evidence={
             "way": way,
-            "workload": workload,
+            "workload": workload.name,
             "accept_length": seen.accept_length,
             "draft_acceptance_rate": seen.acceptance_rate,
             "verified_share_of_steps": seen.verified_share,
@@ -82,11 +89,32 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
             "generated_tokens": seen.generated,
             "break_even_accept_length": needed,
             "gain_measured": overall - 1 if overall else None,
+            "crossover_concurrency": crossing,
             "by_concurrency": [_level_evidence(level) for level in levels],
+            "predicted": [asdict(one) for one in predicted],
+            "best_draft_tokens": {str(at): {"draft_tokens": n, "gain": ratio - 1} for at, (n, ratio) in best.items()},
         },
-        candidates=tuple(record.candidate.id for record in records),
-        advice=_advice(levels, seen, needed, overall),
+        candidates=ids,
+        advice=_advice(levels, seen, needed, overall) + _length_advice(best),
     )
+
+
+def _plain_rates(levels: list[_Level]) -> dict[int, float]:
+    """Output tokens per second without speculation, by concurrency, where both sides ran all requests at once."""
+    rates = {}
+    for level in levels:
+        values = [point.output_tokens_per_s for point in level.plain if point.output_tokens_per_s]
+        if values and level.concurrency is not None and not level.capped:
+            rates[level.concurrency] = sum(values) / len(values)
+    return rates
+
+
+def _length_advice(best: dict[int, tuple[int, float]]) -> str:
+    """Say the draft length for each concurrency, as predicted."""
+    if not best:
+        return ""
+    told = [f"{length or 'none'} at {concurrency} ({gain(ratio)})" for concurrency, (length, ratio) in best.items()]
+    return f" Tokens to draft by concurrency, predicted from launches with acceptance made up: {listed(told, limit=8)}."
 
 
 def _levels(judged: Judged, records: list[CandidateRecord], workload: str) -> list[_Level]:
