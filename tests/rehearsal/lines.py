@@ -34,5 +34,5 @@ def _bare(line: str) -> str:
     """The shape without what every launch has of its own: names, values of arguments, list of sizes."""
     line = shape(line)
     line = re.sub(r"(server_args=ServerArgs)\(.*", r"\1", line)
-    line = re.sub(r'"(?:GET|POST) [\w/]+ HTTP/#', '"REQUEST', line)
+    line = re.sub(r'"(?:GET|POST) [\w/]+ HTTP/#" # [\w ]+', '"REQUEST"', line)
     return re.sub(r"(non-default args: |with config: ).*?(speculative_config=\w+|$).*", r"\1\2", line)

@@ -65,7 +65,7 @@ def _adopt(engine: Engine, store: CampaignStore, record: CandidateRecord, outcom
     if store.candidate(mended.id) is not None:
         return None
     mended = mended.model_copy(update={"label": f"{record.candidate.label} + {change}"})
-    added = candidate_record(mended, engine)
+    added = candidate_record(mended, engine, store)
     store.put_candidate(added)
     return Mended(added, change, is_new=True)
 

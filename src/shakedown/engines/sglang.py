@@ -104,7 +104,8 @@ class SGLang:
     supports_ignore_eos = True
     logprobs = _GenerateLogprobs()
     cache_flush = Probe("POST", "/flush_cache")
-    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/model_info"))
+    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/get_server_info"))
+    """The second is the first one's name before 0.5.9."""
 
     def canonical_args(self, args: Mapping[str, ArgValue]) -> dict[str, ArgValue]:
         """Return ``args`` under the names that ``--help`` lists first."""
@@ -150,7 +151,7 @@ class SGLang:
         self, answers: Sequence[Mapping[str, object] | None], log_lines: Iterable[str]
     ) -> dict[str, Scalar | None]:
         """Read ``/server_info`` (the resolved arguments) and the boot log."""
-        info = answers[0]
+        info = next((answer for answer in answers if answer), None)
         settings: dict[str, Scalar | None] = {
             "engine_version": scalar(info, "version"),
             "model_name": scalar(info, "served_model_name"),
@@ -169,7 +170,8 @@ class SGLang:
         """Read ``/metrics``.
 
         SGLang counts verification steps and tokens. Each step yields one token beside those accepted, and each finished
-        request one from its prefill: the rest of the generated tokens were drafted and accepted.
+        request one from its prefill: the rest of the generated tokens were drafted and accepted. Releases that count no
+        steps (0.5.10) still show the accept length of late as a gauge.
         """
         metrics = Metrics(metrics_text)
         generated = metrics.total("sglang:generation_tokens_total")
@@ -177,8 +179,8 @@ class SGLang:
         finished = metrics.total("sglang:num_requests_total")
         width = metrics.highest("sglang:spec_num_draft_tokens")
         accepted = None
-        if steps and generated is not None and finished is not None:
-            accepted = max(generated - steps - finished, 0.0)
+        if steps and generated is not None:
+            accepted = max(generated - steps - (finished or 0.0), 0.0)
         return CounterWindow(
             prompt_tokens=metrics.total("sglang:prompt_tokens_total"),
             generated_tokens=generated,
@@ -186,6 +188,7 @@ class SGLang:
             drafted_tokens=steps * (width - 1) if steps is not None and width else None,
             accepted_tokens=accepted,
             finished_requests=finished,
+            accept_length=metrics.highest("sglang:spec_accept_length"),
             preemptions=metrics.total("sglang:num_retracted_requests_total"),
             running_max=metrics.total("sglang:num_running_reqs"),
             queued_max=metrics.total("sglang:num_queue_reqs"),

@@ -60,6 +60,14 @@ class Judged:
         """All points of all finished launches, whatever the verdict."""
         return [point for trial in self.trials.get(candidate_id, []) for point in trial.points]
 
+    def planned_as(self, candidate_id: str) -> str:
+        """Id under which the plan knows a candidate: for one that a remedy made, the one it was made from."""
+        planned = {ceiling.candidate_id for ceiling in self.evidence.ceilings}
+        here = candidate_id
+        while here not in planned and (record := self.records.get(here)) and record.candidate.derived_from:
+            here = record.candidate.derived_from
+        return here
+
     def qualified(self) -> list[CandidateRecord]:
         """Candidates that passed every gate, in the order of the plan."""
         return [

@@ -66,6 +66,8 @@ def counter_window(
     for name in _GAUGES:
         readings = [value for reading in seen if (value := getattr(reading, name)) is not None]
         values[name] = max(readings, default=None)
+    lengths = [reading.accept_length for reading in seen[1:] if reading.accept_length]  # the first one is of before
+    values["accept_length"] = sum(lengths) / len(lengths) if lengths else None
     if first is not None and last is not None:
         for name in _CUMULATIVE:
             values[name] = _difference(getattr(first, name), getattr(last, name))

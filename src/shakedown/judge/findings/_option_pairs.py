@@ -9,7 +9,15 @@ from enum import Enum
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.result import Comparison
 from shakedown.domain.words import ComparisonStatus
-from shakedown.judge.settings import alters_the_step, difference, on_off_flags_only, option
+from shakedown.judge.settings import (
+    alters_the_step,
+    asks_for_speculation,
+    difference,
+    on_off_flags_only,
+    option,
+    speculation_only,
+)
+from shakedown.judge.speculation import observe
 from shakedown.judge.view import Judged
 
 
@@ -84,12 +92,19 @@ def _seen_from(a: Candidate, comparison: Comparison) -> Comparison:
     return comparison.model_copy(update=sides)
 
 
+def _both_draft(judged: Judged, a: Candidate, b: Candidate) -> bool:
+    """Whether the server counted drafts for both: then no measurement of the two says anything about drafting."""
+    seen = [observe(judged.points(candidate.id)) for candidate in (a, b)]
+    asked = [asks_for_speculation(candidate) for candidate in (a, b)]
+    return not all(asked) and all(one is not None and one.drafting for one in seen)
+
+
 def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison) -> Meaning | None:
     if comparison.status not in (ComparisonStatus.EQUIVALENT, ComparisonStatus.INCONCLUSIVE):
         return None
     differing = difference(a, b)
     null = judged.equal_at_every_point(comparison.a, comparison.b)
-    if null and alters_the_step(differing):
+    if alters_the_step(differing) and (null or (speculation_only(differing) and _both_draft(judged, a, b))):
         return Meaning.SUSPICIOUS
     if null and on_off_flags_only(differing):
         return Meaning.INERT

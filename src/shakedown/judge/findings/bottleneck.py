@@ -48,7 +48,7 @@ def _levels(judged: Judged, candidate_id: str, workload: str) -> list[Level]:
 
 
 def _ceiling(judged: Judged, candidate_id: str, workload: str, concurrency: int) -> Ceiling | None:
-    wanted = (candidate_id, workload, concurrency)
+    wanted = (judged.planned_as(candidate_id), workload, concurrency)
     return next(
         (c for c in judged.evidence.ceilings if (c.candidate_id, c.workload, c.concurrency) == wanted),
         None,

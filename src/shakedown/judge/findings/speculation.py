@@ -73,11 +73,13 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
     ids = tuple(record.candidate.id for record in records)
     predicted = predictions(judged, ids, workload, [point for level in levels for point in level.speculating])
     best = best_lengths(predicted, _plain_rates(levels))
-    gains = {level.concurrency: level.ratio for level in levels if level.ratio and level.concurrency}
+    gains = {
+        level.concurrency: level.ratio for level in levels if level.ratio and level.concurrency and not level.capped
+    }
     crossing = crossover(gains)
     return Finding(
         kind=KIND,
-        summary=_sentence(way, workload.name, seen, needed, overall),
+        summary=_sentence(way, workload.name, seen, needed, overall) + _beyond_cap(levels),
         evidence={
             "way": way,
             "workload": workload.name,
@@ -97,6 +99,14 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
         candidates=ids,
         advice=_advice(levels, seen, needed, overall) + _length_advice(best),
     )
+
+
+def _beyond_cap(levels: list[_Level]) -> str:
+    """No comparison crosses a cap without saying so."""
+    beyond = [str(level.concurrency) for level in levels if level.capped and level.ratio]
+    if not beyond:
+        return ""
+    return f" At concurrency {listed(beyond)} one of the two ran fewer requests at once than were sent."
 
 
 def _plain_rates(levels: list[_Level]) -> dict[int, float]:
@@ -231,10 +241,13 @@ def _reason(seen: Speculation, needed: float | None, overall: float | None) -> s
 def _advice(levels: list[_Level], seen: Speculation, needed: float | None, overall: float | None) -> str:
     if not seen.drafting:
         return "Leave it out for this workload, or use a drafter that finds drafts in such text."
-    paying = [level.concurrency for level in levels if level.ratio and level.ratio > 1 and level.concurrency]
-    losing = [level.concurrency for level in levels if level.ratio and level.ratio <= 1 and level.concurrency]
+    alike = [level for level in levels if level.ratio and level.concurrency and not level.capped]
+    paying = [level.concurrency for level in alike if level.ratio and level.ratio > 1 and level.concurrency]
+    losing = [level.concurrency for level in alike if level.ratio and level.ratio <= 1 and level.concurrency]
     if paying and losing and max(paying) < min(losing):
         return f"Use it up to concurrency {max(paying)} and switch it off beyond: it no longer pays at {min(losing)}."
+    if levels and not alike and overall is not None:
+        return "Set the limit of running requests explicitly, equal with and without speculation, and measure again."
     if overall is None:
         return "Add a candidate that differs in speculation alone, to know what it brings."
     if overall > 1:
