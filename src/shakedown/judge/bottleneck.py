@@ -14,7 +14,7 @@ KV_FULL = 0.95
 """Share of the KV cache from which on requests wait for it."""
 IDLE = 0.7
 """GPU utilisation under which it waits for the CPU: NVML counts any kernel, so a busy step shows nearly 1."""
-LARGE = 0.4
+LARGE = 0.3
 """Share of a step that makes a part of it the bottleneck."""
 
 
@@ -85,10 +85,11 @@ def _inside(
     if idle is not None:
         return Bound.SCHEDULER, f"the GPUs were busy {100 * idle:.0f} % of the time"
     assert ceiling.step_s is not None
-    return (
-        Bound.KERNELS,
-        f"a step takes {step_s / ceiling.step_s:.1f} times what its bytes and all-reduces need at least",
-    )
+    known = [f"reading once {100 * memory:.0f} %"]
+    if ceiling.all_reduces:
+        known.append(f"{ceiling.all_reduces} all-reduces {100 * links[0]:.0f} to {100 * links[1]:.0f} %")
+    times = step_s / ceiling.step_s
+    return Bound.KERNELS, f"a step takes {times:.1f} times what it needs at least: {', '.join(known)}"
 
 
 def _capacity(points: Sequence[PointSummary], concurrency: int, cap: int | None) -> str | None:

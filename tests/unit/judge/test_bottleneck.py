@@ -18,7 +18,7 @@ def told(case: str) -> Finding:
     [
         ("memory", "memory bandwidth (reading weights and caches once takes 70 % of a step"),
         ("links", "the links between the GPUs (120 all-reduces take 10 to 90 % of a step"),
-        ("kernels", "kernels (a step takes 5.0 times what its bytes and all-reduces need at least"),
+        ("kernels", "kernels (a step takes 5.0 times what it needs at least: reading once 10 %"),
         ("the scheduler", "the CPU that feeds the GPU (the GPUs were busy 40 % of the time"),
         ("capacity by settings", "at concurrency 4 it is bound by capacity (2 of 4 requests ran at once"),
         ("capacity by preemptions", "capacity (21 requests were preempted"),

@@ -250,8 +250,11 @@ def _advice(levels: list[_Level], seen: Speculation, needed: float | None, overa
         return "Set the limit of running requests explicitly, equal with and without speculation, and measure again."
     if overall is None:
         return "Add a candidate that differs in speculation alone, to know what it brings."
-    if overall > 1:
-        return "Keep it for this kind of text."
+    return "Keep it for this kind of text." if overall > 1 else _mend(seen, needed)
+
+
+def _mend(seen: Speculation, needed: float | None) -> str:
+    """What to change in speculation that does not pay."""
     if seen.most_possible is not None and needed is not None and seen.most_possible < needed:
         return "Leave it out for this workload, or shorten the draft so that a verification step costs less."
     return "Leave it out for this workload, or use a better drafter."
