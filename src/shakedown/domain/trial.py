@@ -28,7 +28,7 @@ class Limits(Value):
     """Time limits of supervision, seconds. Progress resets the stall limit; nothing else ends a healthy boot."""
 
     boot_stall_s: float = Field(default=600.0, gt=0)
-    """No log line, CPU use or memory growth for this long while booting: hung."""
+    """No log line, CPU use, reading, new process or growth for this long while booting: hung. CPU alone: thrice."""
     boot_total_s: float = Field(default=7200.0, gt=0)
     serve_stall_s: float = Field(default=120.0, gt=0)
     """A stream under load that is silent for this long is ended and counted as ``timeout``."""

@@ -55,6 +55,15 @@ def stalled_boot(silent_s: float) -> Failure:
     )
 
 
+def spinning_boot(silent_s: float) -> Failure:
+    """A boot that uses CPU and does nothing else."""
+    return _hang(
+        f"For {silent_s:.0f} s it used CPU and did nothing else: no line, no file read, no process started, no growth.",
+        "Read the end of the log: a collective that waits for a rank spins like this. Raise boot_stall under [limits] "
+        "if the engine is known to compute in silence for longer.",
+    )
+
+
 def endless_boot(elapsed_s: float) -> Failure:
     """A boot that goes on and never gets ready."""
     return _hang(

@@ -18,7 +18,11 @@ _CAP_ARGS = ("max-running-requests", "max-num-seqs", "max-batch-size", "parallel
 
 
 def find(judged: Judged) -> Iterator[Finding]:
-    """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests."""
+    """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests.
+
+    Candidates with one cap at the same load levels are one finding.
+    """
+    groups: dict[tuple[int, str, tuple[int, ...], tuple[str, ...]], list[str]] = {}
     for record in judged.evidence.candidates:
         candidate = record.candidate
         found = cap_of(judged, candidate.id)
@@ -28,18 +32,20 @@ def find(judged: Judged) -> Iterator[Finding]:
         if any(as_text(candidate.args[name]) == str(cap) for name in _CAP_ARGS if name in candidate.args):
             continue
         beyond = sorted({p.concurrency for p in judged.points(candidate.id) if p.concurrency and p.concurrency > cap})
-        if not beyond:
-            continue
-        uncapped = _not_capped(judged, candidate, beyond[-1])
-        crossing = f" Comparisons with {listed(uncapped)} cross this cap." if uncapped else ""
+        if beyond:
+            uncapped = _not_capped(judged, candidate, beyond[-1])
+            groups.setdefault((cap, source, tuple(beyond), tuple(uncapped)), []).append(candidate.id)
+    for (cap, source, levels, others), candidates in groups.items():
+        names = listed([judged.label(candidate_id) for candidate_id in candidates])
+        crossing = f" Comparisons with {listed(others)} cross this cap." if others else ""
         yield Finding(
             kind=KIND,
             summary=(
-                f"{judged.label(candidate.id)} runs at most {cap} requests at once; at concurrency "
-                f"{listed([str(level) for level in beyond])} the rest only waited.{crossing}"
+                f"{names} {'runs' if len(candidates) == 1 else 'run'} at most {cap} requests at once; at concurrency "
+                f"{listed([str(level) for level in levels])} the rest only waited.{crossing}"
             ),
-            evidence={"cap": cap, "source": source, "concurrency_beyond": beyond, "not_capped": uncapped},
-            candidates=(candidate.id,),
+            evidence={"cap": cap, "source": source, "concurrency_beyond": list(levels), "not_capped": list(others)},
+            candidates=tuple(candidates),
             advice="Set the limit of running requests explicitly, equal for all candidates, or compare only up to "
             f"concurrency {cap}.",
         )
