@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shakedown.campaign.enrol import enrol
 from shakedown.campaign.forced import FORCED, forced_launches, forced_points, run_forced
+from shakedown.campaign.foresight import mend_beforehand
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
 from shakedown.campaign.mend import mend
@@ -171,6 +172,7 @@ class CampaignRunner:
             self._launch(mended.record)
         elif mended is None and not self._spec.campaign.launch_pruned:
             learn(self._engine, self._store)
+            mend_beforehand(self._spec, self._engine, self._store)
 
     def _follow(self, trial_id: str, running: RunningTrial) -> tuple[bool, str | None]:
         """Store a trial's events as they come; returns whether it finished, and how its process died if it did."""

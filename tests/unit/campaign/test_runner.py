@@ -12,12 +12,13 @@ from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
 from shakedown.domain.events import Event
 from shakedown.domain.facts import EngineFacts, ModelFacts, Quantization
+from shakedown.domain.failure import Failure, Remedy
 from shakedown.domain.progress import CampaignUpdate, CandidateAdded
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import EngineKind, Verdict
+from shakedown.domain.words import Category, EngineKind, Stage, Verdict
 from shakedown.domain.workload import PointPlan
 from shakedown.store.campaign_store import CampaignStore
 
@@ -351,3 +352,33 @@ def test_a_cache_type_left_to_a_checkpoint_that_asks_for_a_quantised_one_is_loss
     assert lossy["kv=bf16"] == ()
     assert place.launched()[0] == "kv=bf16", "a lossless candidate writes the reference"
     assert place.requests[0].gates.write_reference
+
+
+def test_a_remedy_that_helped_is_given_to_whoever_would_fail_alike(campaign: Campaign) -> None:
+    head = CAMPAIGN.split("[engine]", maxsplit=1)[0].replace("grid", "staged")
+    tail = CAMPAIGN.split("[[workload]]")[1]
+    campaign.text = (
+        head + '[engine]\nkind = "sglang"\n[[vary]]\nname = "attention"\narg = "attention-backend"\n'
+        'values = ["triton", "flashinfer"]\n[[vary]]\nname = "speculation"\noptions = [{ label = "off" }, '
+        '{ label = "nextn", args = { speculative-algorithm = "NEXTN" } }]\n[[workload]]' + tail
+        + "[speculation]\nforced_acceptance = false\n"
+    )  # fmt: skip
+    refusal = Failure(
+        category=Category.SPECULATION, signature="sglang-spec-needs-extra-buffer", stage=Stage.BOOT, root_line="x",
+        title="needs extra_buffer", remedy=Remedy(advice="x", set_args={"mamba-scheduler-strategy": "extra_buffer"}),
+    )  # fmt: skip
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        args = request.candidate.args
+        refused = "speculative-algorithm" in args and "mamba-scheduler-strategy" not in args
+        return failing(request, refusal) if refused else measured(request, lambda *_: 100.0)
+
+    place = ScriptedPlace(script)
+    result = campaign.run(place, kind=EngineKind.SGLANG).result
+    verdicts = [c.verdict for c in result.candidates if c.settings.get("speculation") == "nextn"]
+    assert sorted(verdicts) == [Verdict.FAILED, Verdict.PRUNED, Verdict.QUALIFIED, Verdict.QUALIFIED]
+    (spared,) = (c for c in result.candidates if c.verdict is Verdict.PRUNED)
+    assert "would fail as" in spared.reason
+    mended = next(c for c in result.candidates if c.id == spared.mended_by)
+    assert (mended.derived_from, mended.verdict) == (spared.id, Verdict.QUALIFIED)
+    assert len(place.requests) == 5
