@@ -35,17 +35,18 @@ options = [{options}]
 name = "prose"
 prompts = "text:prose"
 input_tokens = 24
-output_tokens = 64
+output_tokens = 48
 concurrency = [1, 2]
 requests = 4
 warmup_requests = 1
 
 [gates]
 level = "quick"
+skip = ["prefix_cache", "cancelled_streams", "mixed_batch", "drift_from_reference", "chat_template", "text_statistics"]
 
 [decide]
 launches = 1
-repeats = 2
+repeats = 1
 
 [speculation]
 draft_tokens = [1, 3]
@@ -55,8 +56,7 @@ draft_tokens = [1, 3]
 def test_three_draft_lengths_and_two_concurrencies_are_predicted_within_ten_per_cent(model_file, tmp_path) -> None:
     # The model drafts for itself: every step drafts, and nearly every draft is accepted.
     drafting = f'spec-type = "draft-simple", spec-draft-model = "{model_file}"'
-    options = ['{ label = "off" }']
-    options += [f'{{ label = "{n}", args = {{ {drafting}, spec-draft-n-max = {n} }} }}' for n in LENGTHS]
+    options = [f'{{ label = "{n}", args = {{ {drafting}, spec-draft-n-max = {n} }} }}' for n in LENGTHS]
     file = tmp_path / "forced.toml"
     file.write_text(CAMPAIGN.format(model=model_file, options=", ".join(options)))
     command = [sys.executable, "-m", "shakedown", "run", str(file), "--out", str(tmp_path / "out")]
@@ -69,10 +69,9 @@ def test_three_draft_lengths_and_two_concurrencies_are_predicted_within_ten_per_
     }
     measured: dict[tuple[int, int], list[float]] = {}
     for candidate in result.candidates:
-        if candidate.settings["drafts"] != "off":
-            for point in candidate.points:
-                key = (int(candidate.settings["drafts"]), point.concurrency or 0)
-                measured.setdefault(key, []).append(point.whole_window_output_tokens_per_s or 0.0)
+        for point in candidate.points:
+            key = (int(candidate.settings["drafts"]), point.concurrency or 0)
+            measured.setdefault(key, []).append(point.whole_window_output_tokens_per_s or 0.0)
     ratios = {key: predicted[key] / (sum(values) / len(values)) for key, values in measured.items()}
     print({key: (round(predicted[key], 1), round(predicted[key] / ratio, 1)) for key, ratio in ratios.items()})
     assert set(ratios) == {(length, at) for length in LENGTHS for at in (1, 2)}

@@ -12,8 +12,6 @@ from tests.rehearsal.batch import Batch, Job
 from tests.rehearsal.httpd import Connection
 from tests.rehearsal.mind import Mind, decode, encode, logprob_of, piece, reads_like_text, top_of
 
-PLENTY = 1 << 30
-
 
 @dataclass(frozen=True)
 class Voice:
@@ -48,7 +46,7 @@ class Answering:
         self._ids: list[int] = []
         self._rows: list[Any] = []
         self._stream = bool(body.get("stream"))
-        self._begun = False
+        self._begun = self._named = False
         chances = batch.speed.chances(text=reads_like_text(self.prompt))
         self.job = Job(len(self.prompt), self._wanted, self.emit, chances, phase=self._dice.random())
         connection.closed = lambda: batch.drop(self.job)
@@ -102,14 +100,12 @@ class Answering:
         delta: dict[str, Any] = {}
         if text:
             call: dict[str, Any] = {"index": 0, "function": {"arguments": text}}
-            if len(self._ids) == 1 or not self._named:
+            if not self._named:
                 call |= {"id": "call_0", "type": "function"}
                 call["function"]["name"] = self._body["tools"][0]["function"]["name"]
                 self._named = True
             delta["tool_calls"] = [call]
         self._event({"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]})
-
-    _named = False
 
     def _event(self, content: dict[str, Any]) -> None:
         kind = "chat.completion.chunk" if self.chat else "text_completion"

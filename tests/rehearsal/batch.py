@@ -7,7 +7,6 @@ within a fraction of a per cent however the process is scheduled.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 from collections import deque
 from collections.abc import Callable
@@ -161,8 +160,3 @@ class Batch:
 
 def _ignore(*_: object) -> None:
     """Nobody listens."""
-
-
-def accept_length(job: Job) -> float:
-    """Tokens of a verification step, the model's own included."""
-    return 1 + sum(job.accepted) / job.steps if job.steps else math.nan

@@ -55,7 +55,7 @@ def candidate_record(
     """A candidate that nothing is known of yet but what its arguments and the checkpoint say."""
     return CandidateRecord(
         candidate=candidate,
-        lossy=(*engine.lossy_settings(candidate.args), *_asked_by_checkpoint(candidate, engine, store)),
+        lossy=(*engine.lossy_settings(candidate.args, candidate.env), *_asked_by_checkpoint(candidate, engine, store)),
         inert=inert,
         command=engine.command_line(candidate),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from shakedown.campaign.places.base import Place, RunningTrial
 from shakedown.campaign.requests import point_plans
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.events import PointFinished
+from shakedown.domain.metric import PointSummary
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.trial import Limits, TrialRequest
 from shakedown.domain.words import Verdict
 from shakedown.domain.workload import PointPlan
 from shakedown.engines.base import Engine
-from shakedown.judge.step_cost import ForcedRun
+from shakedown.judge.step_cost import ForcedRun, accept_length_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,23 @@ def forced_launches(
     for best in sorted(able, key=lambda candidate: -(candidate.objective or 0.0)):
         launches = []
         for drafted in lengths:
-            accept_length = 1 + drafted / 2
+            accept_length = _as_seen(best.points, drafted)
             forced = engine.forced_acceptance(candidates[best.id], draft_tokens=drafted, accept_length=accept_length)
             if forced is not None:
                 launches.append(ForcedLaunch(best.id, best.label, drafted, accept_length, forced))
         if launches:
             return launches
     return []
+
+
+def _as_seen(points: Sequence[PointSummary], drafted: int) -> float:
+    """The accept length to make up: the one that the real counters promise at this draft length.
+
+    A drafter's own step costs a little more the more of its tokens were accepted, so the made-up length must be about
+    the real one. Without counters half of the drafts are accepted.
+    """
+    seen = accept_length_at(points, drafted)
+    return round(min(max(seen if seen is not None else 1 + drafted / 2, 1.05), 1.0 + drafted), 2)
 
 
 def forced_points(spec: CampaignSpec) -> tuple[PointPlan, ...]:

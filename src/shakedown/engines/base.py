@@ -121,8 +121,8 @@ class Engine(Protocol):
         """
         ...
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
-        """Say, a sentence each, which arguments change the model's output distribution."""
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:
+        """Say, a sentence each, which arguments and variables change the model's output distribution."""
         ...
 
     def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:

@@ -166,7 +166,7 @@ class LlamaCpp:
             queued_max=values.get("requests_deferred"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches, made-up acceptance, and whatever changes weights or positions."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = [

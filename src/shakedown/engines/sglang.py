@@ -195,7 +195,7 @@ class SGLang:
             kv_usage_max=metrics.highest("sglang:token_usage"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:
         """Name quantised KV caches, quantisation at load, and acceptance that is not exact."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []
@@ -207,6 +207,8 @@ class SGLang:
             for name in ("speculative-accept-threshold-single", "speculative-accept-threshold-acc")
             if name in given and fraction(given, name) != 1.0
         ]
+        if env and "SGLANG_SIMULATE_ACC_LEN" in env:
+            found.append("SGLANG_SIMULATE_ACC_LEN: acceptance is made up, the text is not the model's")
         online = word(given, "quantization")
         if online in {"nvfp4_online", "quark_int4fp8_moe"} or "torchao-config" in given:
             found.append("weights are quantised while they are loaded")

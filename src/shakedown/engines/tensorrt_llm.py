@@ -146,7 +146,7 @@ class TensorRTLLM:
             kv_usage_max=metrics.highest("trtllm_kv_cache_utilization"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches and relaxed acceptance."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []

@@ -185,7 +185,7 @@ class VLLM:
             kv_usage_max=metrics.highest("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches, quantisation at load, and acceptance that is made up or relaxed."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []

@@ -270,7 +270,7 @@ def test_acceptance_is_made_up_by_the_engines_own_switch(
     assert forced is not None
     assert forced.id != candidate.id
     assert asked is None or asked.items() <= forced.args.items()
-    assert engine.lossy_settings(forced.args) or forced.env == {"SGLANG_SIMULATE_ACC_LEN": "1.5"}
+    assert any("the text is not the model's" in words for words in engine.lossy_settings(forced.args, forced.env))
 
 
 @pytest.mark.parametrize(
