@@ -35,9 +35,9 @@ options = [{options}]
 name = "prose"
 prompts = "text:prose"
 input_tokens = 24
-output_tokens = 48
+output_tokens = 32
 concurrency = [1, 2]
-requests = 4
+requests = 6
 warmup_requests = 1
 
 [gates]
@@ -46,7 +46,7 @@ skip = ["prefix_cache", "cancelled_streams", "mixed_batch", "drift_from_referenc
 
 [decide]
 launches = 1
-repeats = 1
+repeats = 2
 
 [speculation]
 draft_tokens = [1, 3]

@@ -91,8 +91,10 @@ def predict(
             step_s, accepted = step_time_s(runs, concurrency, length), accept_length_at(points, length)
             if step_s is None or accepted is None or ttft_s is None:
                 continue
-            # A closed loop: each slot spends its time on a first token and on the steps of the others.
-            request_s = ttft_s + (output_tokens - 1) / accepted * step_s
+            # A closed loop: each slot spends its time on a first token and on the steps of the others; the last step is
+            # cut short at the request's limit, half of its extra tokens on average.
+            steps = (output_tokens - 1 + (accepted - 1) / 2) / accepted
+            request_s = ttft_s + steps * step_s
             rate = concurrency * output_tokens / request_s
             found.append(Prediction(length, concurrency, accepted, step_s, rate))
     return found
