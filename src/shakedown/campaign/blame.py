@@ -64,7 +64,7 @@ def seek(spec: CampaignSpec, engine: Engine, store: CampaignStore) -> Probe | No
 
 def _probe(engine: Engine, store: CampaignStore, parent: CandidateRecord, variant: Candidate, part: str) -> Probe:
     known = store.candidate(variant.id)
-    record = known or candidate_record(variant, engine)
+    record = known or candidate_record(variant, engine, store)
     if known is None:
         store.put_candidate(record)
     return Probe(record, parent.candidate.label, part, is_new=known is None)

@@ -12,6 +12,7 @@ from shakedown.domain.words import Verdict
 from shakedown.engines.base import Engine
 from shakedown.plan.outcome import Plan
 from shakedown.store.campaign_store import CampaignStore
+from shakedown.store.reader import CampaignReader
 
 PLAN = "plan"
 """Key of the fact that holds the plan's warnings, capacity and ceiling."""
@@ -48,10 +49,10 @@ def enrol(
     inert = _inert_settings(made)
     for candidate in made.candidates:
         if candidate.id not in known:
-            store.put_candidate(candidate_record(candidate, engine, inert=inert.get(candidate.id, ())))
+            store.put_candidate(candidate_record(candidate, engine, store, inert=inert.get(candidate.id, ())))
     for pruned in made.pruned:
         if pruned.candidate.id not in known:
-            record = candidate_record(pruned.candidate, engine)
+            record = candidate_record(pruned.candidate, engine, store)
             store.put_candidate(
                 record.model_copy(
                     update={
@@ -66,14 +67,25 @@ def enrol(
     return made
 
 
-def candidate_record(candidate: Candidate, engine: Engine, *, inert: tuple[str, ...] = ()) -> CandidateRecord:
-    """A candidate that nothing is known of yet but what its arguments say."""
+def candidate_record(
+    candidate: Candidate, engine: Engine, store: CampaignReader, *, inert: tuple[str, ...] = ()
+) -> CandidateRecord:
+    """A candidate that nothing is known of yet but what its arguments and the checkpoint say."""
     return CandidateRecord(
         candidate=candidate,
-        lossy=tuple(engine.lossy_settings(candidate.args)),
+        lossy=(*engine.lossy_settings(candidate.args, candidate.env), *_asked_by_checkpoint(candidate, engine, store)),
         inert=inert,
         command=engine.command_line(candidate),
     )
+
+
+def _asked_by_checkpoint(candidate: Candidate, engine: Engine, store: CampaignReader) -> tuple[str, ...]:
+    """An automatic cache type is the checkpoint's wish, which may be a quantised one."""
+    quantization = store.facts().get("model", {}).get("quantization")
+    wish = quantization.get("kv_cache") if isinstance(quantization, dict) else None
+    if not isinstance(wish, str) or engine.launch_shape(candidate.args).kv_dtype != "auto":
+        return ()
+    return (f"the KV cache is quantised: its type is left to the checkpoint, which asks for {wish}",)
 
 
 def _inert_settings(plan: Plan) -> dict[str, tuple[str, ...]]:

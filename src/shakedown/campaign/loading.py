@@ -55,8 +55,8 @@ class LoadStage:
         self._pool.close()
         self._control.close()
 
-    def measure(self, plan: PointPlan) -> None:
-        """Measure one point and emit its events."""
+    def measure(self, plan: PointPlan) -> bool:
+        """Measure one point and emit its events; False if not a single request of it succeeded."""
         workload, level = plan.workload, plan.level
         place = {
             "workload": workload.name,
@@ -81,6 +81,7 @@ class LoadStage:
         write_parquet(result.records, self._folder / name)
         if not result.summary.interrupted:
             self._emit(PointFinished(at=wall_time(), point=result.summary, records_file=name))
+        return result.summary.ok > 0 or result.summary.interrupted
 
     def _sample(self) -> CounterWindow | None:
         if self._engine.metrics_path is None:

@@ -40,8 +40,8 @@ def mend(spec: CampaignSpec, engine: Engine, store: CampaignStore, trial_id: str
     outcome = derive(
         record.candidate,
         trial.outcome.failure,
-        varied={dimension.name: _members(dimension) for dimension in spec.vary},
-        history=_history(store, record.candidate),
+        varied=varied_names(spec),
+        history=remedy_history(store, record.candidate),
         engine_version=record.candidate.engine.versions.get(spec.engine.kind),
         aliases=engine.aliases,
     )
@@ -65,17 +65,21 @@ def _adopt(engine: Engine, store: CampaignStore, record: CandidateRecord, outcom
     if store.candidate(mended.id) is not None:
         return None
     mended = mended.model_copy(update={"label": f"{record.candidate.label} + {change}"})
-    added = candidate_record(mended, engine)
+    added = candidate_record(mended, engine, store)
     store.put_candidate(added)
     return Mended(added, change, is_new=True)
 
 
+def varied_names(spec: CampaignSpec) -> dict[str, set[str]]:
+    """Each dimension's name to the arguments and environment variables that its options set."""
+    return {dimension.name: _members(dimension) for dimension in spec.vary}
+
+
 def _members(dimension: Dimension) -> set[str]:
-    """Arguments and environment variables that the options of a dimension set."""
     return {name for option in dimension.choices for name in (*option.args, *option.env)}
 
 
-def _history(store: CampaignStore, candidate: Candidate) -> list[str]:
+def remedy_history(store: CampaignStore, candidate: Candidate) -> list[str]:
     """Signatures whose remedies led to a candidate, oldest first."""
     history: list[str] = []
     here: Candidate | None = candidate

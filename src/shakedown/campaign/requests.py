@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.spec import CampaignSpec, load_levels
-from shakedown.domain.trial import Gates, TrialRequest
+from shakedown.domain.trial import Gates, Limits, TrialRequest
 from shakedown.domain.workload import LoadLevel, PointPlan, Workload
 
 REFERENCE_FILE = Path("reference") / "reference.json"
@@ -45,7 +45,13 @@ def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, 
             skip=spec.gates.skip,
         ),
         points=point_plans(workloads),
+        limits=limits_of(spec),
     )
+
+
+def limits_of(spec: CampaignSpec) -> Limits:
+    """The campaign's limits of supervision."""
+    return Limits(**spec.limits.model_dump(by_alias=False))
 
 
 def point_plans(workloads: tuple[Workload, ...]) -> tuple[PointPlan, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from shakedown import __version__
 from shakedown.campaign.crew import hosts_apart, hosts_lost, pooled_trials
 from shakedown.campaign.enrol import PLAN
+from shakedown.campaign.forced import FORCED
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
@@ -14,6 +15,7 @@ from shakedown.domain.spec import CampaignSpec
 from shakedown.judge.ceilings import planned_ceilings
 from shakedown.judge.decide import judge
 from shakedown.judge.evidence import CampaignEvidence
+from shakedown.judge.step_cost import ForcedRun
 from shakedown.launch.secrets import hide_values, secret_values
 from shakedown.plan.outcome import Plan
 from shakedown.plan.space import BASELINE
@@ -64,7 +66,12 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
         model=facts.get("model", {}),
         engine=facts.get("engine", {}),
         ceilings=planned_ceilings(plan.ceiling, spec.workloads()),
+        forced_runs=tuple(ForcedRun.model_validate(run) for run in _list(facts.get(FORCED, {}).get("runs"))),
     )
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def load_result(folder: Path) -> CampaignResult:

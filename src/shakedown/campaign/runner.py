@@ -11,13 +11,15 @@ from shakedown.campaign.crew import Crew, pooled_trials
 from shakedown.campaign.enrol import enrol
 from shakedown.campaign.equal_hosts import difference
 from shakedown.campaign.following import Following, Over, Said
+from shakedown.campaign.forced import FORCED, forced_launches, forced_points, run_forced
+from shakedown.campaign.foresight import mend_beforehand
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
 from shakedown.campaign.mend import mend
 from shakedown.campaign.pace import Pace
 from shakedown.campaign.places.base import Place, RunningTrial
 from shakedown.campaign.progress import Announcer
-from shakedown.campaign.requests import REFERENCE_FILE, trial_request
+from shakedown.campaign.requests import REFERENCE_FILE, limits_of, trial_request
 from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
 from shakedown.campaign.subject import Progress, Subject
@@ -106,6 +108,8 @@ class CampaignRunner:
             # The store may be full or a trial speak nonsense: no server must outlive the campaign's interest in it.
             self._trials.stop()
             self._interrupt.on_stop = None
+        if not self._interrupt.requested:
+            self._measure_step_cost(result)
         if not self._interrupt.requested:
             self._store.put_fact(ENDED, {"at": wall_time()})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)
@@ -200,6 +204,39 @@ class CampaignRunner:
             running=running,
         )
 
+    def _measure_step_cost(self, result: CampaignResult) -> None:
+        """Launch the best speculation twice more with acceptance made up, unless that was done or time is out."""
+        left = self._pace.launches_left(self._store)
+        if FORCED in self._store.facts() or not self._crew.left or (left is not None and left < 2):
+            return
+        candidates = {record.candidate.id: record.candidate for record in self._store.candidates()}
+        launches, points = forced_launches(self._spec, self._engine, candidates, result), forced_points(self._spec)
+        runs = []
+        for launch in launches if points else []:
+            self._tell(
+                f"{launch.label}: {launch.draft_tokens} tokens drafted a step, acceptance made up: what a step costs"
+            )
+            run = run_forced(
+                self._place,
+                launch,
+                host=self._crew.left[0],
+                folder=self._store.folder / FORCED / f"{launch.draft_tokens}-tokens",
+                points=points,
+                limits=limits_of(self._spec),
+                follow=self._stoppable,
+            )
+            self._interrupt.on_stop = self._on_stop
+            if self._interrupt.requested:
+                return
+            runs += [run] if run is not None else []
+        if runs:
+            self._store.put_fact(FORCED, {"runs": [run.model_dump(mode="json") for run in runs]})
+
+    def _stoppable(self, running: RunningTrial) -> None:
+        self._interrupt.on_stop = running.interrupt
+        if self._interrupt.requested:
+            running.interrupt()
+
     def _launch(self, record: CandidateRecord, host: str) -> None:
         trial_id = self._store.begin_trial(record.candidate.id)
         request = trial_request(
@@ -252,6 +289,7 @@ class CampaignRunner:
             self._again.append(mended.record)
         elif not self._spec.campaign.launch_pruned:
             learn(self._engine, self._store)
+            mend_beforehand(self._spec, self._engine, self._store)
 
     def _host_counts(self, launch: _UnderWay, trial_id: str) -> bool:
         """Whether the trial's host is equal to the first one; if the reference shows that it is not, set it apart."""

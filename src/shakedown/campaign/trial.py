@@ -12,11 +12,12 @@ from pathlib import Path
 from shakedown.campaign.loading import LoadStage
 from shakedown.checks.runner import run_checks
 from shakedown.client.clock import wall_time
+from shakedown.client.control import ControlClient
 from shakedown.diagnose.diagnose import diagnose_lines
 from shakedown.diagnose.warnings import warnings_in
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.check import CheckResult
-from shakedown.domain.errors import UserError
+from shakedown.domain.errors import ClientError, UserError
 from shakedown.domain.events import CheckFinished, Event, ServerReady, TrialFinished, TrialStarted
 from shakedown.domain.failure import Failure, RootCause, Symptom
 from shakedown.domain.trial import TrialRequest
@@ -29,7 +30,8 @@ from shakedown.launch.server import Ended, Server
 
 Emit = Callable[[Event], None]
 API_KEY_ARG = "api-key"
-_LOOK_EVERY_S = 0.1
+DYING_S = 15.0
+LOOK_EVERY_S = 0.1
 
 
 def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bool]) -> None:
@@ -112,7 +114,8 @@ class _Stages:
         warnings = warnings_in(self.server.log_lines(), engine=self.engine.kind)
         ready = ready.model_copy(update={"warnings": warnings})
         self.emit(ready)
-        return self._gates(ready) or self._load(ready) or self._qualified(warnings)
+        gated = None if self.request.measure_only else self._gates(ready)
+        return gated or self._load(ready) or self._qualified(warnings)
 
     def follow(self) -> TrialFinished | None:
         """Watch a rank that follows a leader elsewhere: it is ended from outside, or its own end is the trial's."""
@@ -120,7 +123,7 @@ class _Stages:
             died = self.server.poll()
             if died is not None:
                 return self._failed(Verdict.FAILED, died, Stage.BOOT)
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)
         return None
 
     def _gates(self, ready: ServerReady) -> TrialFinished | None:
@@ -142,11 +145,35 @@ class _Stages:
             for plan in self.request.points:
                 if self.should_stop():
                     return None
-                stage.measure(plan)
-                died = self.server.poll()
+                answered = stage.measure(plan)
+                lost_all = not answered and not self._answers(ready)
+                died = self._wait_for_end() if lost_all else self.server.poll()
                 if died is not None:
                     return self._failed(Verdict.CRASHED, died, Stage.LOAD)
+                if lost_all:
+                    lost = Ended("The server runs and answers no request any more.", self.server.evidence(Stage.LOAD))
+                    return self._failed(Verdict.HUNG, lost, Stage.LOAD)
         return None
+
+    def _wait_for_end(self) -> Ended | None:
+        """Give a server that lost every request the time to die: parents outlive their workers by some seconds."""
+        for _ in range(int(DYING_S / LOOK_EVERY_S)):
+            died = self.server.poll()
+            if died is not None or self.should_stop():
+                return died
+            time.sleep(LOOK_EVERY_S)
+        return None
+
+    def _answers(self, ready: ServerReady) -> bool:
+        """Whether one token still comes."""
+        body = {"model": self.request.candidate.model.name, "prompt": "Hello", "max_tokens": 1, "temperature": 0}
+        timeout_s = self.request.limits.serve_stall_s
+        with ControlClient(ready.base_url, api_key=self.api_key, timeout_s=timeout_s) as control:
+            try:
+                control.json("POST", "/v1/completions", body)
+            except ClientError:
+                return False
+        return True
 
     def _qualified(self, warnings: tuple[Symptom, ...]) -> TrialFinished | None:
         if self.should_stop():
@@ -182,7 +209,12 @@ class _Stages:
         )
 
     def _target(self, ready: ServerReady) -> Target:
-        return Target(base_url=ready.base_url, model=self.request.candidate.model.name, api_key=self.api_key)
+        return Target(
+            base_url=ready.base_url,
+            model=self.request.candidate.model.name,
+            api_key=self.api_key,
+            stall_timeout_s=self.request.limits.serve_stall_s,
+        )
 
 
 def failure_of(root: RootCause | None, stage: Stage, reason: str) -> Failure:

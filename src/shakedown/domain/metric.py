@@ -44,6 +44,10 @@ class CounterWindow(Value):
     drafted_tokens: float | None = None
     accepted_tokens: float | None = None
     accepted_per_position: tuple[float, ...] | None = None
+    finished_requests: float | None = None
+    """Each brought one token from its prefill, which no decode step made."""
+    accept_length: float | None = None
+    """A gauge of servers that show the length and may not count what it is made of: mean of its readings."""
     preemptions: float | None = None
     running_max: float | None = None
     queued_max: float | None = None

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from shakedown.domain.base import ArgValue, Scalar, Value
 from shakedown.domain.candidate import EngineRef, ModelRef, argument_name
+from shakedown.domain.trial import Limits
 from shakedown.domain.units import parse_duration_s
 from shakedown.domain.words import EngineKind, GateLevel, Objective, OnDisconnect, PlaceKind, StrategyKind
 from shakedown.domain.workload import Arrival, LoadLevel, Workload
@@ -192,6 +193,28 @@ class DecideSection(Value):
     repeats: int = Field(default=3, ge=1, le=1000)
 
 
+class LimitsSection(Value):
+    """``[limits]``: how long a server may show no progress; see ``Limits``."""
+
+    boot_stall_s: Annotated[Duration, Field(alias="boot_stall")] = Limits().boot_stall_s
+    boot_total_s: Annotated[Duration, Field(alias="boot_total")] = Limits().boot_total_s
+    serve_stall_s: Annotated[Duration, Field(alias="serve_stall")] = Limits().serve_stall_s
+
+
+class SpeculationSection(Value):
+    """``[speculation]``: whether to measure the cost of a verification step apart from the quality of drafts."""
+
+    forced_acceptance: bool = True
+    draft_tokens: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], BeforeValidator(_as_tuple)] = (
+        1,
+        2,
+        3,
+        4,
+        5,
+    )
+    """Draft lengths to predict; the shortest and the longest are launched, with acceptance made up."""
+
+
 class MachineSection(Value):
     """``[machine]``: a description of a machine that cannot be seen from here."""
 
@@ -266,6 +289,8 @@ class CampaignSpec(Value):
     slo: Slo = Field(default_factory=dict)
     machine: MachineSection = MachineSection()
     place: PlaceSection = PlaceSection()
+    limits: LimitsSection = LimitsSection()
+    speculation: SpeculationSection = SpeculationSection()
 
     def workloads(self) -> tuple[Workload, ...]:
         """The workloads with the campaign's defaults filled in."""

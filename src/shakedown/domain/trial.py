@@ -28,9 +28,10 @@ class Limits(Value):
     """Time limits of supervision, seconds. Progress resets the stall limit; nothing else ends a healthy boot."""
 
     boot_stall_s: float = Field(default=600.0, gt=0)
-    """No log line, CPU use or memory growth for this long while booting: hung."""
+    """No log line, CPU use, reading, new process or growth for this long while booting: hung. CPU alone: thrice."""
     boot_total_s: float = Field(default=7200.0, gt=0)
     serve_stall_s: float = Field(default=120.0, gt=0)
+    """A stream under load that is silent for this long is ended and counted as ``timeout``."""
     term_grace_s: float = Field(default=8.0, gt=0)
     """Between SIGTERM and SIGKILL."""
 
@@ -55,6 +56,8 @@ class TrialRequest(Value):
     """Where ``server.log`` and request records go; made if missing."""
     gates: Gates = Field(default_factory=Gates)
     points: tuple[PointPlan, ...] = ()
+    measure_only: bool = False
+    """No gates: the text is made up on purpose and only the time of a step is of interest."""
     limits: Limits = Field(default_factory=Limits)
     host: str = "127.0.0.1"
     port: int | None = None

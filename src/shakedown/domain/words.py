@@ -160,3 +160,4 @@ class FindingKind(StrEnum):
     SATURATED = "saturated"
     HOST_SET_APART = "host_set_apart"
     HOST_LOST = "host_lost"
+    BOTTLENECK = "bottleneck"

@@ -122,8 +122,16 @@ class Engine(Protocol):
         """
         ...
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
-        """Say, a sentence each, which arguments change the model's output distribution."""
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:
+        """Say, a sentence each, which arguments and variables change the model's output distribution."""
+        ...
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Give a launch that drafts ``draft_tokens`` in every step and makes ``accept_length`` up, to measure its cost.
+
+        Its text is not the model's, so it is never a candidate. None where the candidate does not speculate, where not
+        every step of it drafts, or where the engine cannot do this.
+        """
         ...
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:

@@ -166,7 +166,7 @@ class LlamaCpp:
             queued_max=values.get("requests_deferred"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches, made-up acceptance, and whatever changes weights or positions."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = [
@@ -175,6 +175,15 @@ class LlamaCpp:
             if (name := f"cache-type-{half}") in given and given[name] not in _LOSSLESS_CACHE_TYPES
         ]
         return found + [f"{name}: {why}" for name, why in _LOSSY.items() if name in given]
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use ``--spec-synth-len``; n-gram drafters do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        drafter = str(given.get("spec-type", "none"))
+        if not drafter.startswith("draft-") or "," in drafter:
+            return None
+        forced: dict[str, ArgValue] = {"spec-draft-n-max": draft_tokens, "spec-synth-len": accept_length}
+        return candidate.model_copy(update={"args": {**given, **forced}})
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line; quoting is POSIX."""

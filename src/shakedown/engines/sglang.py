@@ -105,7 +105,8 @@ class SGLang:
     supports_ignore_eos = True
     logprobs = _GenerateLogprobs()
     cache_flush = Probe("POST", "/flush_cache")
-    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/model_info"), Probe("GET", "/v1/models"))
+    info_probes = (Probe("GET", "/server_info"), Probe("GET", "/get_server_info"), Probe("GET", "/v1/models"))
+    """The second is the first one's name before 0.5.9."""
 
     def canonical_args(self, args: Mapping[str, ArgValue]) -> dict[str, ArgValue]:
         """Return ``args`` under the names that ``--help`` lists first."""
@@ -158,7 +159,7 @@ class SGLang:
         self, answers: Sequence[Mapping[str, object] | None], log_lines: Iterable[str]
     ) -> dict[str, Scalar | None]:
         """Read ``/server_info`` (the resolved arguments) and the boot log."""
-        info = answers[0]
+        info = next((answer for answer in answers if answer), None)
         settings: dict[str, Scalar | None] = {
             "engine_version": scalar(info, "version"),
             "model_name": scalar(info, "served_model_name"),
@@ -180,7 +181,8 @@ class SGLang:
         """Read ``/metrics``.
 
         SGLang counts verification steps and tokens. Each step yields one token beside those accepted, and each finished
-        request one from its prefill: the rest of the generated tokens were drafted and accepted.
+        request one from its prefill: the rest of the generated tokens were drafted and accepted. Releases that count no
+        steps (0.5.10) still show the accept length of late as a gauge.
         """
         metrics = Metrics(metrics_text)
         generated = metrics.total("sglang:generation_tokens_total")
@@ -188,21 +190,23 @@ class SGLang:
         finished = metrics.total("sglang:num_requests_total")
         width = metrics.highest("sglang:spec_num_draft_tokens")
         accepted = None
-        if steps and generated is not None and finished is not None:
-            accepted = max(generated - steps - finished, 0.0)
+        if steps and generated is not None:
+            accepted = max(generated - steps - (finished or 0.0), 0.0)
         return CounterWindow(
             prompt_tokens=metrics.total("sglang:prompt_tokens_total"),
             generated_tokens=generated,
             drafts=steps,
             drafted_tokens=steps * (width - 1) if steps is not None and width else None,
             accepted_tokens=accepted,
+            finished_requests=finished,
+            accept_length=metrics.highest("sglang:spec_accept_length"),
             preemptions=metrics.total("sglang:num_retracted_requests_total"),
             running_max=metrics.total("sglang:num_running_reqs"),
             queued_max=metrics.total("sglang:num_queue_reqs"),
             kv_usage_max=metrics.highest("sglang:token_usage"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:
         """Name quantised KV caches, quantisation at load, and acceptance that is not exact."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []
@@ -214,12 +218,27 @@ class SGLang:
             for name in ("speculative-accept-threshold-single", "speculative-accept-threshold-acc")
             if name in given and fraction(given, name) != 1.0
         ]
+        if env and "SGLANG_SIMULATE_ACC_LEN" in env:
+            found.append("SGLANG_SIMULATE_ACC_LEN: acceptance is made up, the text is not the model's")
         online = word(given, "quantization")
         if online in {"nvfp4_online", "quark_int4fp8_moe"} or "torchao-config" in given:
             found.append("weights are quantised while they are loaded")
         if word(given, "mamba-ssm-dtype") in {"bfloat16", "float16"}:
             found.append(f"mamba-ssm-dtype = {given['mamba-ssm-dtype']}: recurrent states are kept in 16 bits")
         return found
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use ``SGLANG_SIMULATE_ACC_LEN``; drafters that look text up do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        if (word(given, "speculative-algorithm") or "NGRAM").upper() == "NGRAM":
+            return None
+        draft: dict[str, ArgValue] = {
+            "speculative-num-steps": draft_tokens,
+            "speculative-eagle-topk": 1,
+            "speculative-num-draft-tokens": draft_tokens + 1,
+        }
+        env = {**candidate.env, "SGLANG_SIMULATE_ACC_LEN": f"{accept_length:g}"}
+        return candidate.model_copy(update={"args": {**given, **draft}, "env": env})
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line."""

@@ -146,7 +146,7 @@ class TensorRTLLM:
             kv_usage_max=metrics.highest("trtllm_kv_cache_utilization"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches and relaxed acceptance."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []
@@ -158,6 +158,11 @@ class TensorRTLLM:
                 "use_relaxed_acceptance_for_thinking: drafts are accepted that the model would not have chosen"
             )
         return found
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Give None: TensorRT-LLM has no such switch."""
+        del candidate, draft_tokens, accept_length
+        return None
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line; ``{folder}`` stands for where the file was written."""

@@ -36,6 +36,7 @@ _ALIASES = {
 _OWNED = frozenset({"model", "model-tag", "host", "port"})
 _EXACT_KV = frozenset({"auto", "bfloat16", "float16"})
 _DRAFT_HEADS = ("mtp", "deepseek_mtp", "qwen3_next_mtp", "qwen3_5_mtp", "glm4_moe_mtp", "mimo_mtp", "ernie_mtp")
+_LOOKUP_DRAFTERS = ("ngram", "ngram_gpu", "suffix")
 _MOST_LOGPROBS = 20
 """Default of ``--max-logprobs``."""
 
@@ -187,6 +188,7 @@ class VLLM:
             drafts=metrics.total("vllm:spec_decode_num_drafts_total"),
             drafted_tokens=metrics.total("vllm:spec_decode_num_draft_tokens_total"),
             accepted_tokens=metrics.total("vllm:spec_decode_num_accepted_tokens_total"),
+            finished_requests=metrics.total("vllm:request_success_total"),
             accepted_per_position=tuple(accepted[name] for name in sorted(accepted, key=int)) or None,
             preemptions=metrics.total("vllm:num_preemptions_total"),
             running_max=metrics.total("vllm:num_requests_running"),
@@ -194,7 +196,7 @@ class VLLM:
             kv_usage_max=metrics.highest("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
         )
 
-    def lossy_settings(self, args: Mapping[str, ArgValue]) -> list[str]:
+    def lossy_settings(self, args: Mapping[str, ArgValue], env: Mapping[str, str] | None = None) -> list[str]:  # noqa: ARG002 - no variable of this engine does
         """Name quantised KV caches, quantisation at load, and acceptance that is made up or relaxed."""
         given = {name: value for name, value in self.canonical_args(args).items() if value is not False}
         found = []
@@ -207,6 +209,20 @@ class VLLM:
         if word(given, "mamba-ssm-cache-dtype") in {"bfloat16", "float16"}:
             found.append("mamba-ssm-cache-dtype: recurrent states are kept in 16 bits")
         return found
+
+    def forced_acceptance(self, candidate: Candidate, *, draft_tokens: int, accept_length: float) -> Candidate | None:
+        """Use synthetic rejection sampling; drafters that look text up do not draft in every step."""
+        given = self.canonical_args(candidate.args)
+        speculation = _speculation(given)
+        if str(speculation.get("method", "ngram")) in _LOOKUP_DRAFTERS:
+            return None
+        forced = {
+            **speculation,
+            "num_speculative_tokens": draft_tokens,
+            "rejection_sample_method": "synthetic",
+            "synthetic_acceptance_length": accept_length,
+        }
+        return candidate.model_copy(update={"args": {**given, "speculative-config": json.dumps(forced)}})
 
     def command_line(self, candidate: Candidate, *, host: str = "127.0.0.1", port: int = 8000) -> str:
         """Give the shell line."""

@@ -23,6 +23,8 @@ from shakedown.inspect.resolve import package_of
 LLAMA_SERVER_MODULE = "shakedown.launch.llama_server"
 """Starts the llama.cpp server of the ``xllamacpp`` wheel with llama-server's own flags."""
 _TIMEOUT_S = 300.0
+_HELP_TIMEOUT_S = 60.0
+"""A wrapper that does not know ``--help`` may start a server instead, which never ends by itself."""
 _VERSION_SCRIPT = """
 import importlib.metadata as m, json, sys
 d = m.distribution(sys.argv[1])
@@ -39,6 +41,10 @@ class _Answer(Value):
     libraries: list[str]
     flags: list[dict[str, object]]
     answers: dict[str, object]
+
+
+class NoAnswerError(EngineNotFoundError):
+    """A command that can be started gave no answer: it failed, or did not end."""
 
 
 _HELP = {EngineKind.VLLM: "--help=all"}
@@ -80,10 +86,17 @@ def _inspect_llama(reference: EngineRef) -> EngineFacts:
 
 
 def _inspect_command(reference: EngineRef, command: Sequence[str]) -> EngineFacts:
-    """A wrapper's help is the engine's; its version is not told that way."""
-    text = run_text([*command, _HELP.get(reference.kind, "--help")])
-    flags = parse_argparse_help(text)
-    note = FactNote(kind="asked_for_help_only", summary="asked through its command: flags from its help, no version")
+    """A wrapper's help is the engine's; its version is not told that way. One without a help may serve all the same."""
+    try:
+        flags = parse_argparse_help(
+            run_text([*command, _HELP.get(reference.kind, "--help")], timeout_s=_HELP_TIMEOUT_S)
+        )
+        note = FactNote(
+            kind="asked_for_help_only", summary="asked through its command: flags from its help, no version"
+        )
+    except NoAnswerError as error:
+        flags = {}
+        note = FactNote(kind="not_asked", summary=f"its command tells no help, so flags are not checked: {error}")
     return EngineFacts(
         kind=reference.kind,
         version=None,
@@ -153,7 +166,8 @@ def run_text(command: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> str:
     """Run a command to its end and return its output, error output included.
 
     Raises:
-        EngineNotFoundError: if it cannot be started, fails or does not end.
+        EngineNotFoundError: if it cannot be started.
+        NoAnswerError: if it fails or does not end.
     """
     shown = " ".join(command)
     try:
@@ -163,8 +177,8 @@ def run_text(command: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> str:
     except OSError as error:
         raise EngineNotFoundError(f"{command[0]}: cannot be started: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise EngineNotFoundError(f"no answer within {timeout_s:.0f} s from: {shown}") from error
+        raise NoAnswerError(f"no answer within {timeout_s:.0f} s from: {shown}") from error
     if done.returncode != 0:
         last = next((line for line in reversed((done.stdout + done.stderr).splitlines()) if line.strip()), "no output")
-        raise EngineNotFoundError(f"exit code {done.returncode} from: {shown}: {last.strip()}")
+        raise NoAnswerError(f"exit code {done.returncode} from: {shown}: {last.strip()}")
     return done.stdout + done.stderr

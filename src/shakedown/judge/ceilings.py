@@ -25,6 +25,11 @@ def planned_ceilings(planned: Sequence[PlannedCeiling], workloads: Sequence[Work
             workload=name,
             concurrency=point.concurrency,
             explanation="; ".join(ceiling.assumptions) or "the plan's roofline",
+            step_s=point.step_s,
+            reading_s=point.reading_s,
+            all_reduce_s=point.all_reduce_s,
+            all_reduces=ceiling.all_reduces.count if ceiling.all_reduces else 0,
+            all_reduce_ways=ceiling.all_reduces.costs if ceiling.all_reduces else (),
         )
         for ceiling in planned
         for candidate_id in ceiling.candidates

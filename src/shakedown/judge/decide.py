@@ -71,7 +71,10 @@ def judge(evidence: CampaignEvidence) -> CampaignResult:
         comparisons=comparisons + tuple(comparison for comparison in disagreeing if comparison is not None),
         winner=_winner(judged, standings, objective.get(winner) if winner else None),
         findings=find_all(judged),
-        ceilings=tuple(CeilingResult.model_validate(ceiling.model_dump()) for ceiling in evidence.ceilings),
+        ceilings=tuple(
+            CeilingResult.model_validate(ceiling.model_dump(include=set(CeilingResult.model_fields)))
+            for ceiling in evidence.ceilings
+        ),
         trials=tuple(_trial(trial) for trial in evidence.trials),
     )
 

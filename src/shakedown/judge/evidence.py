@@ -8,6 +8,7 @@ from shakedown.domain.base import UnixSeconds, Value
 from shakedown.domain.record import CandidateRecord, TrialRecord
 from shakedown.domain.words import Objective
 from shakedown.domain.workload import Workload
+from shakedown.judge.step_cost import ForcedRun
 
 
 class Ceiling(Value):
@@ -22,6 +23,14 @@ class Ceiling(Value):
     """None: it holds at every level."""
     explanation: str
     """What it was computed from, in words with numbers."""
+    step_s: float | None = None
+    """The plain decode step that it comes from, and of it:"""
+    reading_s: float | None = None
+    all_reduce_s: float | None = None
+    """By the fastest way known for this link."""
+    all_reduces: int = 0
+    all_reduce_ways: tuple[tuple[str, float], ...] = ()
+    """Each way to do them with its reported cost, seconds per step."""
 
 
 class CampaignEvidence(Value):
@@ -60,3 +69,5 @@ class CampaignEvidence(Value):
     """Hosts whose trials are left out of ``trials`` because they differ from the others, and in what."""
     hosts_lost: dict[str, str] = Field(default_factory=dict)
     """Hosts that were given up, and why."""
+    forced_runs: tuple[ForcedRun, ...] = ()
+    """Launches with acceptance made up; never candidates."""

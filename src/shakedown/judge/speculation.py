@@ -39,17 +39,20 @@ class Speculation:
 def observe(points: Iterable[PointSummary]) -> Speculation | None:
     """Sum what the points say of speculation; None where they say nothing.
 
-    Every step yields one token of the model's own and the drafted ones that it accepts, so
-    steps = generated - accepted. Where the server does not count its drafts, every step is taken to have had one.
+    Every decode step yields one token of the model's own and the drafted ones that it accepts, and a request's first
+    token comes from its prefill, so steps = generated - accepted - finished requests (where the server counts them).
+    Where the server does not count its drafts, every step is taken to have had one.
     """
     points = list(points)
-    counted = [p.counters for p in points if p.counters.drafted_tokens is not None and p.counters.generated_tokens]
+    counted = [point.counters for point in points if _tells(point.counters)]
     if not counted:
         return _told_by_answers(points)
     generated = _total(counted, lambda counters: counters.generated_tokens)
-    drafted = _total(counted, lambda counters: counters.drafted_tokens)
+    width_known = all(counters.drafted_tokens is not None for counters in counted)
+    drafted = _total(counted, lambda counters: counters.drafted_tokens) if width_known else None
     accepted = _total(counted, lambda counters: counters.accepted_tokens)
-    steps = generated - accepted
+    decoded = generated - _total(counted, lambda counters: counters.finished_requests)
+    steps = decoded - accepted
     if steps <= 0:
         return None
     drafts_known = all(counters.drafts is not None for counters in counted)
@@ -57,14 +60,24 @@ def observe(points: Iterable[PointSummary]) -> Speculation | None:
     verified = min(_total(counted, lambda counters: counters.drafts), steps) if drafts_known else steps
     return Speculation(
         accept_length=1 + accepted / verified if verified else 1.0,
-        tokens_per_step=generated / steps,
+        tokens_per_step=decoded / steps,
         verified_share=verified / steps,
         acceptance_rate=accepted / drafted if drafted else None,
-        most_possible=1 + drafted / verified if verified else None,
+        most_possible=1 + drafted / verified if verified and drafted is not None else None,
         drafted=drafted,
         accepted=accepted,
         generated=generated,
     )
+
+
+def _tells(counters: CounterWindow) -> bool:
+    """Whether a window counts drafts or steps, and what came of them."""
+    if not counters.generated_tokens:
+        return False
+    if counters.drafted_tokens == 0:
+        return True
+    counted = counters.drafted_tokens is not None or counters.drafts is not None
+    return counted and counters.accepted_tokens is not None
 
 
 def break_even(speculating: Sequence[PointSummary], plain: Sequence[PointSummary]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +11,14 @@ from functools import cached_property
 from shakedown.domain.metric import PointSummary
 from shakedown.domain.record import CandidateRecord, TrialRecord
 from shakedown.domain.result import Comparison
-from shakedown.domain.words import Verdict
+from shakedown.domain.words import ComparisonStatus, Verdict
 from shakedown.judge.evidence import CampaignEvidence
 from shakedown.judge.settings import dimension
 from shakedown.judge.verdicts import Decision
 from shakedown.stats.equivalence import Experiment
+
+_ERRORS = 2.0
+"""Standard errors of a difference that noise alone explains."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,14 @@ class Judged:
         """All points of all finished launches, whatever the verdict."""
         return [point for trial in self.trials.get(candidate_id, []) for point in trial.points]
 
+    def planned_as(self, candidate_id: str) -> str:
+        """Id under which the plan knows a candidate: for one that a remedy made, the one it was made from."""
+        planned = {ceiling.candidate_id for ceiling in self.evidence.ceilings}
+        here = candidate_id
+        while here not in planned and (record := self.records.get(here)) and record.candidate.derived_from:
+            here = record.candidate.derived_from
+        return here
+
     def qualified(self) -> list[CandidateRecord]:
         """Candidates that passed every gate, in the order of the plan."""
         return [
@@ -79,10 +91,19 @@ class Judged:
         return tuple((a, b, name) for a, b, name in pairs if name is not None)
 
     def equal_at_every_point(self, a: str, b: str) -> bool:
-        """Whether two candidates are within the margin at every point, each by its estimate."""
-        ratios = self.experiment.point_ratios(a, b).values()
-        limit = 1 + self.evidence.margin
-        return bool(ratios) and all(1 / limit <= ratio <= limit for ratio in ratios)
+        """Whether two candidates are within the margin at every point.
+
+        By their estimates; where the two are proven equivalent over all points, a single point may be outside by as
+        much as its own repeats explain.
+        """
+        ratios = self.experiment.point_ratios(a, b)
+        over_all = self.experiment.compare(a, b)
+        proven = over_all is not None and over_all.status is ComparisonStatus.EQUIVALENT
+        limit = math.log1p(self.evidence.margin)
+        return bool(ratios) and all(
+            abs(math.log(ratio)) <= limit + (_ERRORS * self.experiment.point_error(a, b, point) if proven else 0.0)
+            for point, ratio in ratios.items()
+        )
 
 
 def trials_by_candidate(evidence: CampaignEvidence) -> dict[str, list[TrialRecord]]:

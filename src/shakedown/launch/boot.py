@@ -12,7 +12,7 @@ from shakedown.client.control import ControlClient
 from shakedown.domain.failure import Failure
 from shakedown.domain.trial import Limits
 from shakedown.engines.base import Engine
-from shakedown.launch.failures import cannot_generate, endless_boot, port_taken, stalled_boot
+from shakedown.launch.failures import cannot_generate, endless_boot, port_taken, spinning_boot, stalled_boot
 from shakedown.launch.log_reader import LogTail
 from shakedown.launch.port import Listener
 from shakedown.launch.progress import StallClock, tree_usage
@@ -24,6 +24,8 @@ _HEALTH_SHARE = 0.01
 server got ready, without filling its log."""
 _USAGE_EVERY_S = 1.0
 _HEALTH_TIMEOUT_S = 5.0
+_SPIN_LIMITS = 3
+"""Stall limits that the use of CPU alone is believed: a silent compilation reads sources and starts compilers."""
 _REFUSALS_ALLOWED = 5
 """A server may answer its first request with an error while it warms up; five in a row are no accident."""
 
@@ -139,6 +141,9 @@ class BootWatch:
         stalled_s = self._stall.stalled_s(now_s)
         if stalled_s >= self._limits.boot_stall_s:
             return stalled_boot(stalled_s)
+        spinning_s = self._stall.spinning_s(now_s)
+        if spinning_s >= _SPIN_LIMITS * self._limits.boot_stall_s:
+            return spinning_boot(spinning_s)
         if now_s >= self._limits.boot_total_s:
             return endless_boot(now_s)
         return None

@@ -51,7 +51,16 @@ def stalled_boot(silent_s: float) -> Failure:
     """A boot that made no progress for as long as the stall limit allows."""
     return _hang(
         f"For {silent_s:.0f} s it wrote no line, used no CPU, read nothing and did not grow in memory.",
-        "Read the end of the log; raise limits.boot_stall_s if the engine is known to be silent for longer.",
+        "Read the end of the log; raise boot_stall under [limits] if the engine is known to be silent for longer.",
+    )
+
+
+def spinning_boot(silent_s: float) -> Failure:
+    """A boot that uses CPU and does nothing else."""
+    return _hang(
+        f"For {silent_s:.0f} s it used CPU and did nothing else: no line, no file read, no process started, no growth.",
+        "Read the end of the log: a collective that waits for a rank spins like this. Raise boot_stall under [limits] "
+        "if the engine is known to compute in silence for longer.",
     )
 
 
@@ -59,7 +68,7 @@ def endless_boot(elapsed_s: float) -> Failure:
     """A boot that goes on and never gets ready."""
     return _hang(
         f"It still worked after {elapsed_s:.0f} s and was not ready.",
-        "Read the end of the log; raise limits.boot_total_s if the model is known to need longer.",
+        "Read the end of the log; raise boot_total under [limits] if the model is known to need longer.",
     )
 
 

@@ -9,7 +9,8 @@ from typing import Self
 
 from shakedown.domain.metric import CounterWindow
 
-_CUMULATIVE = ("prompt_tokens", "generated_tokens", "drafts", "drafted_tokens", "accepted_tokens", "preemptions")
+_CUMULATIVE = ("prompt_tokens", "generated_tokens", "drafts", "drafted_tokens", "accepted_tokens", "finished_requests",
+               "preemptions")  # fmt: skip
 _GAUGES = ("running_max", "queued_max", "kv_usage_max")
 
 Sampler = Callable[[], CounterWindow | None]
@@ -65,6 +66,8 @@ def counter_window(
     for name in _GAUGES:
         readings = [value for reading in seen if (value := getattr(reading, name)) is not None]
         values[name] = max(readings, default=None)
+    lengths = [reading.accept_length for reading in seen[1:] if reading.accept_length]  # the first one is of before
+    values["accept_length"] = sum(lengths) / len(lengths) if lengths else None
     if first is not None and last is not None:
         for name in _CUMULATIVE:
             values[name] = _difference(getattr(first, name), getattr(last, name))

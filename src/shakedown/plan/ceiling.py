@@ -60,6 +60,8 @@ class CeilingPoint(Value):
     cache_bytes: int
     experts_touched: float | None
     all_reduce_s: float
+    reading_s: float | None = None
+    """Of the step: reading weights, caches and states once."""
     speculation: SpeculationCeiling | None = None
 
 
@@ -93,6 +95,7 @@ class _Step:
     cache_bytes: float
     experts: float | None
     all_reduce_s: float
+    reading_s: float
 
 
 def ceiling_of(
@@ -148,6 +151,7 @@ class _Bound:
             cache_bytes=round(plain.cache_bytes),
             experts_touched=plain.experts,
             all_reduce_s=plain.all_reduce_s,
+            reading_s=plain.reading_s,
             speculation=self._speculation(concurrency, requests, plain) if drafted else None,
         )
 
@@ -173,7 +177,7 @@ class _Bound:
         stages = self.shape.pipeline_parallel
         reading = stages * (weights + cache) / self.bandwidth
         seconds = max(reading, compute) + self.kernels * KERNEL_S + reduce_s
-        return _Step(seconds, weights, cache, touched, reduce_s)
+        return _Step(seconds, weights, cache, touched, reduce_s, reading)
 
     def _read(self, group: TensorGroup, touched: float | None) -> float:
         """Bytes of a group that one GPU reads in a step."""

@@ -39,6 +39,10 @@ class Arm:
         """Mean of the point's logarithms, launches equal."""
         return _mean([_mean(launch[point]) for launch in self.launches])
 
+    def values(self, point: PointKey) -> list[float]:
+        """All of the point's logarithms, of every launch and repeat."""
+        return [value for launch in self.launches for value in launch[point]]
+
 
 def point_weights(points: Iterable[PointKey], workload_weights: Mapping[str, float]) -> dict[PointKey, float]:
     """Weights of the objective, summing to one: points equal within a workload, workloads by their weight."""

@@ -92,6 +92,19 @@ class Experiment:
             for point in sorted(self.common_points(a, b), key=str)
         }
 
+    def point_error(self, a: str, b: str, point: PointKey) -> float:
+        """Standard error of the log ratio at one point, the scatter of its values pooled over all candidates.
+
+        0 where nothing was measured twice.
+        """
+        values = [arm.values(point) for arm in self.arms.values() if point in arm.points()]
+        freedom = sum(len(repeats) - 1 for repeats in values)
+        if freedom <= 0:
+            return 0.0
+        squares = sum((value - _mean(repeats)) ** 2 for repeats in values for value in repeats)
+        counts = [len(self.arms[key].values(point)) for key in (a, b)]
+        return math.sqrt(squares / freedom * sum(1 / count for count in counts))
+
     def compare(self, a: str, b: str, workload: str | None = None) -> Ratio | None:
         """Compare two candidates over all workloads or one; None when they have no point in common."""
         key = (a, b, workload)

@@ -136,15 +136,17 @@ def _stopped_early(record: RequestRecord) -> bool:
 
 
 def _speculation(records: Sequence[RequestRecord], counters: CounterWindow) -> tuple[float | None, float | None]:
-    """Accept length and draft acceptance rate: from the server's counters, else from what its answers said.
+    """Accept length and draft acceptance rate: from the server's counters or gauge, else from what its answers said.
 
     A verification step gives its accepted drafts and one token more. Without a count of steps they are the generated
     tokens that were not drafts.
     """
     drafted, accepted, steps = counters.drafted_tokens, counters.accepted_tokens, counters.drafts
-    if drafted is not None and accepted is not None:
+    if (drafted is not None or steps is not None) and accepted is not None:
         length = 1 + accepted / steps if steps else None
         return length, accepted / drafted if drafted else None
+    if counters.accept_length is not None:
+        return counters.accept_length, None
     told = [record for record in records if record.drafted_tokens and record.accepted_tokens is not None]
     if not told:
         return None, None

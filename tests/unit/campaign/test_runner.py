@@ -12,14 +12,14 @@ from shakedown.campaign.subject import Subject
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
 from shakedown.domain.events import Event
-from shakedown.domain.facts import EngineFacts
-from shakedown.domain.failure import Failure
+from shakedown.domain.facts import EngineFacts, ModelFacts, Quantization
+from shakedown.domain.failure import Failure, Remedy
 from shakedown.domain.progress import CampaignUpdate, CandidateAdded
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import EngineKind, Stage, Verdict
+from shakedown.domain.words import Category, EngineKind, Stage, Verdict
 from shakedown.domain.workload import PointPlan
 from shakedown.store.campaign_store import CampaignStore
 
@@ -71,7 +71,14 @@ class Campaign:
     def spec(self) -> CampaignSpec:
         return parse_campaign(self.text, "c.toml")
 
-    def run(self, place: ScriptedPlace | ScriptedHosts, *, stop_after_trials: int | None = None) -> Ended:
+    def run(
+        self,
+        place: ScriptedPlace | ScriptedHosts,
+        *,
+        stop_after_trials: int | None = None,
+        model: ModelFacts | None = None,
+        kind: EngineKind = EngineKind.LLAMA_CPP,
+    ) -> Ended:
         interrupt = Interrupt()
 
         def watch(update: CampaignUpdate) -> None:
@@ -83,8 +90,8 @@ class Campaign:
             ):
                 interrupt.stop()
 
-        facts = EngineFacts(kind=EngineKind.LLAMA_CPP, version=self.version, flags=None)
-        subject = Subject(spec=self.spec, model=None, machine=None, engine=facts, builds=())
+        facts = EngineFacts(kind=kind, version=self.version, flags=None)
+        subject = Subject(spec=self.spec, model=model, machine=None, engine=facts, builds=())
         spec = self.spec
         with CampaignStore.create_or_open(
             self.folder, name=spec.campaign.name, campaign_text=self.text, spec=spec.model_dump(mode="json")
@@ -353,3 +360,102 @@ def test_nothing_is_blamed_where_the_reference_itself_does_not_start(tmp_path: P
     result = campaign.run(ScriptedPlace(failing_if(lambda candidate: True))).result
     assert all("dropped" not in candidate.reason for candidate in result.candidates)
     assert len(result.candidates) == 2
+
+
+SPECULATING = """
+[[vary]]
+name = "drafts"
+options = [
+  { label = "off" },
+  { label = "on", args = { spec-type = "draft-simple", spec-draft-model = "/d.gguf", spec-draft-n-max = 2 } },
+]
+"""
+
+
+def forced_requests(place: ScriptedPlace) -> list[TrialRequest]:
+    return [request for request in place.requests if request.measure_only]
+
+
+def test_the_cost_of_a_step_is_measured_with_acceptance_made_up_and_never_as_a_candidate(campaign: Campaign) -> None:
+    campaign.text = CAMPAIGN + SPECULATING + "[speculation]\ndraft_tokens = [1, 2, 4]\n"
+    place = ScriptedPlace(quick)
+    result = campaign.run(place).result
+    forced = forced_requests(place)
+    assert [request.candidate.args["spec-draft-n-max"] for request in forced] == [1, 4]
+    assert all("spec-synth-len" in request.candidate.args for request in forced)
+    assert all(len(request.points) == 2 for request in forced), "one workload at its two concurrencies, once"
+    assert not {request.candidate.id for request in forced} & {candidate.id for candidate in result.candidates}
+    assert place.requests[-2:] == forced, "they come last"
+    again = ScriptedPlace(quick)
+    campaign.run(again)
+    assert again.requests == [], "a finished campaign has nothing to launch"
+
+
+def test_it_is_not_measured_without_speculation_or_when_switched_off(tmp_path: Path) -> None:
+    for name, text in (
+        ("plain", CAMPAIGN),
+        ("off", CAMPAIGN + SPECULATING + "[speculation]\nforced_acceptance = false\n"),
+    ):
+        place = ScriptedPlace(quick)
+        Campaign(tmp_path / name, text).run(place)
+        assert forced_requests(place) == []
+
+
+def test_limits_of_the_file_reach_every_launch(campaign: Campaign) -> None:
+    campaign.text = CAMPAIGN + '[limits]\nboot_stall = "5s"\nserve_stall = "1min"\n'
+    place = ScriptedPlace(quick)
+    campaign.run(place)
+    assert {(r.limits.boot_stall_s, r.limits.boot_total_s, r.limits.serve_stall_s) for r in place.requests} == {
+        (5.0, 7200.0, 60.0)
+    }
+
+
+def test_a_cache_type_left_to_a_checkpoint_that_asks_for_a_quantised_one_is_lossy(campaign: Campaign) -> None:
+    wish = Quantization(method="modelopt", algorithm="NVFP4", kv_cache="FP8")
+    model = ModelFacts(
+        path="/m", format="safetensors", architecture="A", model_type="a", parameters=1, active_parameters=1,
+        weight_bytes=1, layers=1, hidden_size=64, attention_layers=1, heads=1, kv_heads=1, head_dim=64, vocab_size=10,
+        context_tokens=4096, quantization=wish,
+    )  # fmt: skip
+    text = CAMPAIGN.replace('kind = "llama.cpp"\nargs = { flash-attn = "auto" }', 'kind = "sglang"').replace(
+        'name = "threads"\narg = "threads"\nvalues = [1, 2, 3]',
+        'name = "kv"\narg = "kv-cache-dtype"\nvalues = ["auto", "bf16"]',
+    )
+    campaign.text = text
+    place = ScriptedPlace(lambda request: measured(request, lambda *_: 100.0))
+    result = campaign.run(place, model=model, kind=EngineKind.SGLANG).result
+    lossy = {candidate.label: candidate.lossy for candidate in result.candidates}
+    assert "asks for FP8" in lossy["baseline"][0]
+    assert lossy["kv=bf16"] == ()
+    assert place.launched()[0] == "kv=bf16", "a lossless candidate writes the reference"
+    assert place.requests[0].gates.write_reference
+
+
+def test_a_remedy_that_helped_is_given_to_whoever_would_fail_alike(campaign: Campaign) -> None:
+    head = CAMPAIGN.split("[engine]", maxsplit=1)[0].replace("grid", "staged")
+    tail = CAMPAIGN.split("[[workload]]")[1]
+    campaign.text = (
+        head + '[engine]\nkind = "sglang"\n[[vary]]\nname = "attention"\narg = "attention-backend"\n'
+        'values = ["triton", "flashinfer"]\n[[vary]]\nname = "speculation"\noptions = [{ label = "off" }, '
+        '{ label = "nextn", args = { speculative-algorithm = "NEXTN" } }]\n[[workload]]' + tail
+        + "[speculation]\nforced_acceptance = false\n"
+    )  # fmt: skip
+    refusal = Failure(
+        category=Category.SPECULATION, signature="sglang-spec-needs-extra-buffer", stage=Stage.BOOT, root_line="x",
+        title="needs extra_buffer", remedy=Remedy(advice="x", set_args={"mamba-scheduler-strategy": "extra_buffer"}),
+    )  # fmt: skip
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        args = request.candidate.args
+        refused = "speculative-algorithm" in args and "mamba-scheduler-strategy" not in args
+        return failing(request, refusal) if refused else measured(request, lambda *_: 100.0)
+
+    place = ScriptedPlace(script)
+    result = campaign.run(place, kind=EngineKind.SGLANG).result
+    verdicts = [c.verdict for c in result.candidates if c.settings.get("speculation") == "nextn"]
+    assert sorted(verdicts) == [Verdict.FAILED, Verdict.PRUNED, Verdict.QUALIFIED, Verdict.QUALIFIED]
+    (spared,) = (c for c in result.candidates if c.verdict is Verdict.PRUNED)
+    assert "would fail as" in spared.reason
+    mended = next(c for c in result.candidates if c.id == spared.mended_by)
+    assert (mended.derived_from, mended.verdict) == (spared.id, Verdict.QUALIFIED)
+    assert len(place.requests) == 5

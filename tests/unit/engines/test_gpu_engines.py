@@ -257,3 +257,55 @@ def test_lossy_settings_are_named(kind: EngineKind, args: dict[str, object], wor
 def test_what_is_exact_is_not_called_lossy() -> None:
     assert SGLANG.lossy_settings({"kv-cache-dtype": "bf16", "speculative-algorithm": "NEXTN"}) == []
     assert VLLM.lossy_settings({"kv-cache-dtype": "auto", "speculative-config": "not json"}) == []
+
+
+def test_sglang_without_a_count_of_steps_shows_its_accept_length() -> None:
+    text = 'sglang:generation_tokens_total 100.0\nsglang:spec_accept_length{tp_rank="0"} 2.9\n'
+    window = SGLANG.counters(text)
+    assert (window.drafts, window.accepted_tokens, window.accept_length) == (None, None, 2.9)
+
+
+def test_sglang_steps_without_a_count_of_requests_still_give_accepted_tokens() -> None:
+    window = SGLANG.counters("sglang:generation_tokens_total 100.0\nsglang:spec_verify_calls_total 40.0\n")
+    assert (window.drafts, window.drafted_tokens, window.accepted_tokens) == (40.0, None, 60.0)
+
+
+def test_an_older_name_of_the_information_is_read_too() -> None:
+    told = {"version": "0.5.8", "max_running_requests": 12}
+    assert SGLANG.effective_settings([None, told, None], [])["max_running_requests"] == 12
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "asked"),
+    [
+        (EngineKind.SGLANG, {"speculative-algorithm": "NEXTN"}, {"speculative-num-steps": 2}),
+        (EngineKind.VLLM, {"speculative-config": '{"method": "mtp", "num_speculative_tokens": 3}'}, None),
+        (EngineKind.LLAMA_CPP, {"spec-type": "draft-simple", "md": "d.gguf"}, {"spec-synth-len": 1.5}),
+    ],
+)
+def test_acceptance_is_made_up_by_the_engines_own_switch(
+    kind: EngineKind, args: dict[str, object], asked: dict[str, object] | None
+) -> None:
+    engine = engine_for(kind)
+    candidate = Candidate(engine=EngineRef(kind=kind), model=ModelRef(path="/m", name="m"), args=args)
+    forced = engine.forced_acceptance(candidate, draft_tokens=2, accept_length=1.5)
+    assert forced is not None
+    assert forced.id != candidate.id
+    assert asked is None or asked.items() <= forced.args.items()
+    assert any("the text is not the model's" in words for words in engine.lossy_settings(forced.args, forced.env))
+
+
+@pytest.mark.parametrize(
+    ("kind", "args"),
+    [
+        (EngineKind.SGLANG, {}),
+        (EngineKind.SGLANG, {"speculative-algorithm": "NGRAM"}),
+        (EngineKind.VLLM, {}),
+        (EngineKind.VLLM, {"speculative-config": '{"method": "ngram", "num_speculative_tokens": 3}'}),
+        (EngineKind.LLAMA_CPP, {"spec-type": "ngram-map-k"}),
+        (EngineKind.TENSORRT_LLM, {"speculative-config.decoding-type": "MTP"}),
+    ],
+)
+def test_what_does_not_draft_in_every_step_is_not_forced(kind: EngineKind, args: dict[str, object]) -> None:
+    candidate = Candidate(engine=EngineRef(kind=kind), model=ModelRef(path="/m", name="m"), args=args)
+    assert engine_for(kind).forced_acceptance(candidate, draft_tokens=2, accept_length=1.5) is None

@@ -96,6 +96,15 @@ def test_a_command_is_asked_for_its_help(tmp_path: Path) -> None:
     assert not facts.flags_complete
 
 
+def test_a_wrapper_that_knows_no_help_is_not_asked_and_may_serve_all_the_same() -> None:
+    facts = inspect_engine(EngineRef(kind=EngineKind.SGLANG, command=("false",)))
+    assert facts.flags is None
+    (note,) = facts.notes
+    assert (note.kind, "exit code 1" in note.summary) == ("not_asked", True)
+    with pytest.raises(EngineNotFoundError, match="cannot be started"):
+        inspect_engine(EngineRef(kind=EngineKind.SGLANG, command=("/nowhere/serve",)))
+
+
 def test_only_some_engines_can_be_asked() -> None:
     assert can_be_asked(EngineRef(kind=EngineKind.SGLANG, python="/p"))
     assert not can_be_asked(EngineRef(kind=EngineKind.SGLANG, command=("docker",)))

@@ -46,6 +46,17 @@ def test_the_trickle_of_an_idle_process_is_no_progress():
     assert clock.stalled_s(9.0) == 9.0
 
 
+def test_cpu_alone_is_progress_and_yet_spinning_until_something_else_happens():
+    clock = StallClock(0.0)
+    for second in range(1, 10):
+        clock.usage(usage(second, cpu_s=float(second)))
+    assert (clock.stalled_s(9.0), clock.spinning_s(9.0)) == (0.0, 9.0)
+    clock.usage(Usage(at_s=10.0, cpu_s=10.0, memory_bytes=0, read_bytes=0, pids=frozenset({7})))
+    assert clock.spinning_s(10.0) == 0.0, "a compiler was started"
+    clock.usage(usage(11.0, cpu_s=11.0, read=2 << 20))
+    assert clock.spinning_s(11.0) == 0.0, "a file was read"
+
+
 def test_a_tree_shrinking_in_memory_is_no_progress():
     clock = StallClock(0.0)
     clock.usage(usage(1.0, memory=9 << 20))

@@ -133,3 +133,8 @@ def test_addresses() -> None:
     for wrong in ("ftp://h", "http://", "http://h:x"):
         with pytest.raises(UserError, match="--base-url"):
             parse_base_url(wrong)
+
+
+def test_an_accept_length_shown_as_a_gauge_is_averaged_without_the_reading_before() -> None:
+    readings = [CounterWindow(accept_length=value) for value in (9.0, 2.0, 3.0)]
+    assert counter_window(readings[0], [readings[1]], readings[2]).accept_length == 2.5

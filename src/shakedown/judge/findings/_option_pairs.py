@@ -9,7 +9,15 @@ from enum import Enum
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.result import Comparison
 from shakedown.domain.words import ComparisonStatus
-from shakedown.judge.settings import alters_the_step, difference, on_off_flags_only, option
+from shakedown.judge.settings import (
+    alters_the_step,
+    asks_for_speculation,
+    difference,
+    on_off_flags_only,
+    option,
+    speculation_only,
+)
+from shakedown.judge.speculation import observe
 from shakedown.judge.view import Judged
 
 
@@ -65,11 +73,30 @@ def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
             continue
         a, b = judged.records[first].candidate, judged.records[second].candidate
         key = (name, option(a, name), option(b, name))
+        if (name, key[2], key[1]) in pairs:
+            key, a, b = (name, key[2], key[1]), b, a
         pair = pairs.setdefault(key, OptionPair(*key))
         pair.compared += 1
         if _meaning(judged, a, b, comparison) is meaning:
-            pair.equal.append((a, b, comparison))
+            pair.equal.append((a, b, _seen_from(a, comparison)))
     yield from (pair for pair in pairs.values() if pair.equal)
+
+
+def _seen_from(a: Candidate, comparison: Comparison) -> Comparison:
+    """The comparison with ``a`` first: comparisons with the winner have the winner first."""
+    if comparison.a == a.id:
+        return comparison
+    low, high = comparison.interval or (None, None)
+    interval = (1 / high, 1 / low) if low and high else None
+    sides = {"a": comparison.b, "b": comparison.a, "ratio": 1 / comparison.ratio, "interval": interval}
+    return comparison.model_copy(update=sides)
+
+
+def _both_draft(judged: Judged, a: Candidate, b: Candidate) -> bool:
+    """Whether the server counted drafts for both: then no measurement of the two says anything about drafting."""
+    seen = [observe(judged.points(candidate.id)) for candidate in (a, b)]
+    asked = [asks_for_speculation(candidate) for candidate in (a, b)]
+    return not all(asked) and all(one is not None and one.drafting for one in seen)
 
 
 def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison) -> Meaning | None:
@@ -77,7 +104,7 @@ def _meaning(judged: Judged, a: Candidate, b: Candidate, comparison: Comparison)
         return None
     differing = difference(a, b)
     null = judged.equal_at_every_point(comparison.a, comparison.b)
-    if null and alters_the_step(differing):
+    if alters_the_step(differing) and (null or (speculation_only(differing) and _both_draft(judged, a, b))):
         return Meaning.SUSPICIOUS
     if null and on_off_flags_only(differing):
         return Meaning.INERT

@@ -17,11 +17,12 @@ KIND = FindingKind.BEYOND_CEILING
 def find(judged: Judged) -> Iterator[Finding]:
     """The point furthest beyond its ceiling, for each candidate that has one."""
     for record in judged.evidence.candidates:
+        planned = judged.planned_as(record.candidate.id)
         beyond = [
             (point.output_tokens_per_s / ceiling.output_tokens_per_s, point, ceiling)
             for point in judged.points(record.candidate.id)
             for ceiling in judged.evidence.ceilings
-            if point.output_tokens_per_s is not None and _applies(ceiling, record.candidate.id, point)
+            if point.output_tokens_per_s is not None and _applies(ceiling, planned, point)
         ]
         times, point, ceiling = max(beyond, key=lambda item: item[0], default=(0.0, None, None))
         if times <= 1 or point is None or ceiling is None:

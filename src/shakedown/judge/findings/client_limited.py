@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
 from shakedown.judge.findings._by_candidate import marked_points, places
+from shakedown.judge.merit import counts
 from shakedown.judge.view import Judged
 from shakedown.judge.wording import listed
 
@@ -14,8 +15,10 @@ KIND = FindingKind.CLIENT_LIMITED
 
 
 def find(judged: Judged) -> Iterator[Finding]:
-    """Points whose send lateness, loop lag or CPU time show the client at its limit."""
-    for candidate_id, points in marked_points(judged, lambda point: bool(point.client.limited)):
+    """Points whose send lateness, loop lag or CPU time show the client at its limit, those cut short left out."""
+    for candidate_id, points in marked_points(
+        judged, lambda point: bool(point.client.limited) and point.ok > 0 and counts(point)
+    ):
         lags = [lag.p99 for point in points if (lag := point.client.loop_lag_s) and lag.p99 is not None]
         yield Finding(
             kind=KIND,

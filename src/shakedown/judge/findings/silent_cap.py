@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.result import Finding
 from shakedown.domain.words import FindingKind
+from shakedown.judge.caps import cap_of
 from shakedown.judge.settings import as_text
 from shakedown.judge.view import Judged
 from shakedown.judge.wording import listed
@@ -17,53 +18,44 @@ _CAP_ARGS = ("max-running-requests", "max-num-seqs", "max-batch-size", "parallel
 
 
 def find(judged: Judged) -> Iterator[Finding]:
-    """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests."""
+    """A cap below the concurrency of a point, read back from the settings or seen in running and queued requests.
+
+    Candidates with one cap at the same load levels are one finding.
+    """
+    groups: dict[tuple[int, str, tuple[int, ...], tuple[str, ...]], list[str]] = {}
     for record in judged.evidence.candidates:
         candidate = record.candidate
-        found = _cap(judged, candidate.id)
+        found = cap_of(judged, candidate.id)
         if found is None:
             continue
         cap, source = found
         if any(as_text(candidate.args[name]) == str(cap) for name in _CAP_ARGS if name in candidate.args):
             continue
         beyond = sorted({p.concurrency for p in judged.points(candidate.id) if p.concurrency and p.concurrency > cap})
-        if not beyond:
-            continue
-        uncapped = _not_capped(judged, candidate, beyond[-1])
-        crossing = f" Comparisons with {listed(uncapped)} cross this cap." if uncapped else ""
+        if beyond:
+            uncapped = _not_capped(judged, candidate, beyond[-1])
+            groups.setdefault((cap, source, tuple(beyond), tuple(uncapped)), []).append(candidate.id)
+    for (cap, source, levels, others), candidates in groups.items():
+        names = listed([judged.label(candidate_id) for candidate_id in candidates])
+        crossing = f" Comparisons with {listed(others)} cross this cap." if others else ""
         yield Finding(
             kind=KIND,
             summary=(
-                f"{judged.label(candidate.id)} runs at most {cap} requests at once; at concurrency "
-                f"{listed([str(level) for level in beyond])} the rest only waited.{crossing}"
+                f"{names} {'runs' if len(candidates) == 1 else 'run'} at most {cap} requests at once; at concurrency "
+                f"{listed([str(level) for level in levels])} the rest only waited.{crossing}"
             ),
-            evidence={"cap": cap, "source": source, "concurrency_beyond": beyond, "not_capped": uncapped},
-            candidates=(candidate.id,),
+            evidence={"cap": cap, "source": source, "concurrency_beyond": list(levels), "not_capped": list(others)},
+            candidates=tuple(candidates),
             advice="Set the limit of running requests explicitly, equal for all candidates, or compare only up to "
             f"concurrency {cap}.",
         )
-
-
-def _cap(judged: Judged, candidate_id: str) -> tuple[int, str] | None:
-    said = judged.effective(candidate_id, "max_running_requests")
-    if isinstance(said, int | float) and said > 0:
-        return int(said), "effective settings"
-    seen = [
-        point.counters.running_max
-        for point in judged.points(candidate_id)
-        if point.counters.running_max
-        and point.counters.queued_max
-        and point.concurrency
-        and point.counters.running_max < point.concurrency
-    ]
-    return (int(max(seen)), "running and queued requests during load") if seen else None
 
 
 def _not_capped(judged: Judged, candidate: Candidate, level: int) -> list[str]:
     """Labels of other measured candidates that run ``level`` requests at once."""
     found = []
     for other in judged.qualified():
-        cap = _cap(judged, other.candidate.id)
+        cap = cap_of(judged, other.candidate.id)
         if other.candidate.id != candidate.id and judged.points(other.candidate.id) and (not cap or cap[0] >= level):
             found.append(judged.label(other.candidate.id))
     return found

@@ -23,8 +23,8 @@ def find(judged: Judged) -> Iterator[Finding]:
         yield Finding(
             kind=KIND,
             summary=(
-                f"{pair.dimension} {pair.a} and {pair.b} do different work in every step and are equal within "
-                f"{100 * judged.evidence.margin:g} % at every point{pair.where()}. {answer}"
+                f"{pair.dimension} {pair.a} and {pair.b} should do different work in every step and are "
+                f"{_how_equal(judged, a, b)}{pair.where()}. {answer}"
             ),
             evidence={
                 "dimension": pair.dimension,
@@ -38,6 +38,12 @@ def find(judged: Judged) -> Iterator[Finding]:
                 "(effective settings, counters, another process), then measure both again."
             ),
         )
+
+
+def _how_equal(judged: Judged, a: Candidate, b: Candidate) -> str:
+    if judged.equal_at_every_point(a.id, b.id):
+        return f"equal within {100 * judged.evidence.margin:g} % at every point"
+    return "not to be told from each other"
 
 
 def _answer(judged: Judged, a: Candidate, b: Candidate) -> tuple[str, dict[str, float | None]]:

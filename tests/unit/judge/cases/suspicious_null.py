@@ -29,11 +29,18 @@ APPEARS = {
             trial(ON, points(172.1, counters=DRAFTING), number=2),
         ],
     ),
+    "both drafted, and noise hides whether they are equal": campaign(
+        [OFF, ON],
+        [
+            trial(OFF, points(172, counters=DRAFTING, noise=0.1), number=1),
+            trial(ON, points(163, counters=DRAFTING, noise=0.1), number=2),
+        ],
+    ),
     "tensor parallelism": campaign(
         [TP1, TP2], [trial(TP1, points(100), number=1), trial(TP2, points(100.1), number=2)]
     ),
 }
-SAYS = ("every point",)
+SAYS = ("should do different work in every step",)
 ABSENT = {
     "a real gain": campaign([OFF, ON], [trial(OFF, points(72), number=1), trial(ON, points(172), number=2)]),
     "a real loss": campaign([OFF, ON], [trial(OFF, points(172), number=1), trial(ON, points(150), number=2)]),
