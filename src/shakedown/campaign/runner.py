@@ -86,6 +86,11 @@ class CampaignRunner:
         self._store.resume()
         result = self._judge()
         self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
+        for trial in self._store.trials():
+            # A campaign that was killed between a trial's last event and its remedy owes the remedy.
+            if trial.state == "finished" and not self._interrupt.requested:
+                self._conclude(trial.id)
+        result = self._judge()
         while not self._interrupt.requested:
             launch = self._next(result)
             if launch is None:
@@ -136,9 +141,13 @@ class CampaignRunner:
         if not finished:
             self._store.mark_broken(trial_id)
             return
+        self._conclude(trial_id)
+
+    def _conclude(self, trial_id: str) -> None:
+        """Draw from a finished launch what it teaches: a remedy's candidate, the same launch again, others pruned."""
         mended = mend(self._spec, self._engine, self._store, trial_id)
         if mended is not None and mended.is_new:
-            self._announce.added(mended.record, record.candidate.label, mended.change)
+            self._announce.added(mended.record, mended.failed, mended.change)
         elif mended is not None and not self._interrupt.requested:
             self._launch(mended.record)
         elif mended is None and not self._spec.campaign.launch_pruned:
