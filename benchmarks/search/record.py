@@ -29,7 +29,7 @@ DIMENSIONS = {
     "spec": ("off", "ngram"),
 }
 INTERACTING = [["kv", "flash"], ["parallel", "spec"]]
-WORKLOADS = {"llamacpp_decode": (4, 8, 60, 32), "llamacpp_prefill": (2, 4, 500, 4)}
+WORKLOADS = {"llamacpp_decode": (4, 4, 12, 12), "llamacpp_prefill": (2, 2, 100, 2)}
 """Concurrency, requests, prompt words, output tokens."""
 WORDS = ("ship", "port", "dawn", "crew", "rope", "sail", "water", "bread", "salt", "way", "north", "wind", "night")
 REFERENCE_EVERY = 20
@@ -71,14 +71,14 @@ def tokens_per_s(base_url: str, workload: str) -> float | None:
     """Measure one workload: prompt and output tokens per second over all requests; None if any failed."""
     concurrency, requests, words, output = WORKLOADS[workload]
 
-    def one(number: int) -> int:
+    def one(number: int, words: int = words) -> int:
         body = {"prompt": prompt(words, number), "max_tokens": output, "temperature": 0.0, "ignore_eos": True}
         answer = httpx.post(f"{base_url}/v1/completions", json=body, timeout=60.0)
         answer.raise_for_status()
         return int(answer.json()["usage"]["total_tokens"])
 
     try:
-        one(10_000)
+        one(10_000, words=4)  # Warm up.
         started = time.perf_counter()
         with ThreadPoolExecutor(concurrency) as pool:
             total = sum(pool.map(one, range(requests)))

@@ -45,40 +45,55 @@ def excess(staged: Curves, random: Curves, first: int) -> tuple[float, int]:
     return difference[worst], first + worst
 
 
-def main() -> None:
-    folder = Path(sys.argv[1])
-    print("| landscape | arms | " + " | ".join(KINDS) + " | staged took (mean, most) |")
-    print("| --- | --- " * 1 + "| --- " * (len(KINDS) + 1) + "|")
-    found = {(family, kind): load(folder, family, kind) for family in FAMILIES for kind in KINDS}
-    for family in FAMILIES:
-        landscape = FAMILIES[family](0)
+def launches_needed(folder: Path) -> None:
+    """Print the first table: launches from which on the choice is within the tolerance in 95 % of the runs."""
+    print("| landscape | arms | " + " | ".join(KINDS) + " | staged ends after (mean, most) |")
+    print("| --- " * (len(KINDS) + 3) + "|")
+    for family, draw in FAMILIES.items():
+        landscape = draw(0)
         cells = []
         for kind in KINDS:
-            data = found[family, kind]
-            if data is None:
-                cells.append("")
-                continue
-            curves = data[0]
-            first = needed(curves, landscape.tolerance)
-            share = 100 * (curves[:, -1] <= landscape.tolerance).mean()
-            cells.append(str(first) if first else f"> {curves.shape[1]} ({share:.0f} %)")
-        staged = found[family, "staged"]
+            data = load(folder, family, kind)
+            cells.append("not played" if data is None else cell(data[0], landscape.tolerance))
+        staged = load(folder, family, "staged")
         took = f"{staged[1].mean():.0f}, {staged[1].max()}" if staged else ""
         print(f"| {family} | {len(landscape.arms)} | {' | '.join(cells)} | {took} |")
-    print(
-        "\n| landscape | strategy | D | 2 D | 3 D | 30 | 60 | 100 |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
-    )
-    for family in FAMILIES:
-        size = len(FAMILIES[family](0).dimensions)
+
+
+def cell(curves: Curves, tolerance: float) -> str:
+    """Write the launches needed, or the share of runs that were within the tolerance when all had ended."""
+    first = needed(curves, tolerance)
+    share = 100 * float((curves[:, -1] <= tolerance).mean())
+    return str(first) if first else f"> {curves.shape[1]} ({share:.0f} %)"
+
+
+def mean_regret(folder: Path) -> None:
+    """Print the second table: mean regret in per cent at equal launches, D being the number of dimensions."""
+    print("| landscape | strategy (runs) | D | 2 D | 3 D | 30 | 60 | 100 |")
+    print("| --- " * 8 + "|")
+    for family, draw in FAMILIES.items():
+        size = len(draw(0).dimensions)
         for kind in KINDS:
-            data = found[family, kind]
+            data = load(folder, family, kind)
             if data is not None:
                 row = " | ".join(f"{at(data[0], launch):.2f}" for launch in (size, 2 * size, 3 * size, 30, 60, 100))
                 print(f"| {family} | {kind} ({len(data[0])}) | {row} |")
-        staged, random = found[family, "staged"], found[family, "random"]
+
+
+def against_random(folder: Path) -> None:
+    """Print where ``staged`` is worst against ``random`` from one launch per dimension on."""
+    for family, draw in FAMILIES.items():
+        staged, random = load(folder, family, "staged"), load(folder, family, "random")
         if staged and random:
-            most, where = excess(staged[0], random[0], size)
-            print(f"| {family} | staged - random, worst | {most:+.2f} at {where} | | | | | |")
+            most, where = excess(staged[0], random[0], len(draw(0).dimensions))
+            print(f"- {family}: {most:+.2f} points of regret at {where} launches")
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    for table in (launches_needed, mean_regret, against_random):
+        table(folder)
+        print()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ class Mended:
     """What to launch next because of a remedy, and what was changed; ``is_new`` unless it is the same launch again."""
 
     record: CandidateRecord
+    failed: str
+    """Label of the candidate that failed."""
     change: str
     is_new: bool
 
@@ -53,21 +55,34 @@ def mend(spec: CampaignSpec, engine: Engine, store: CampaignStore, trial_id: str
             store.put_candidate(record.model_copy(update={"reason": outcome.reason}))
         return None
     if outcome.retry:
-        launches = [other for other in store.trials(record.candidate.id) if other.state == "finished"]
-        return Mended(record, ", ".join(outcome.changes), is_new=False) if len(launches) == 1 else None
+        first = _failures_in_a_row(store, record.candidate.id, outcome.signature) == 1
+        return Mended(record, record.candidate.label, ", ".join(outcome.changes), is_new=False) if first else None
     return _adopt(engine, store, record, outcome)
 
 
 def _adopt(engine: Engine, store: CampaignStore, record: CandidateRecord, outcome: Derived) -> Mended | None:
     mended = outcome.candidate
     change = ", ".join(outcome.changes)
-    store.put_candidate(record.model_copy(update={"mended_by": mended.id}))
-    if store.candidate(mended.id) is not None:
-        return None
+    known = store.candidate(mended.id) is not None
     mended = mended.model_copy(update={"label": f"{record.candidate.label} + {change}"})
     added = candidate_record(mended, engine, store)
-    store.put_candidate(added)
-    return Mended(added, change, is_new=True)
+    if not known:
+        store.put_candidate(added)
+    # Last: whoever is named as the mender is there, even if this process is killed between the two.
+    store.put_candidate(record.model_copy(update={"mended_by": mended.id}))
+    return None if known else Mended(added, record.candidate.label, change, is_new=True)
+
+
+def _failures_in_a_row(store: CampaignStore, candidate_id: str, signature: str) -> int:
+    """How many of a candidate's last launches failed in the same way."""
+    count = 0
+    for trial in reversed(store.trials(candidate_id)):
+        if trial.state == "finished":
+            failure = trial.outcome.failure if trial.outcome else None
+            if failure is None or failure.signature != signature:
+                break
+            count += 1
+    return count
 
 
 def varied_names(spec: CampaignSpec) -> dict[str, set[str]]:

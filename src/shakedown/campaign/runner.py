@@ -101,6 +101,10 @@ class CampaignRunner:
         self._interrupt.on_stop = self._on_stop
         try:
             self._take_up()
+            for trial in self._store.trials():
+                # A campaign that was killed between a trial's last event and its remedy owes the remedy.
+                if trial.state == "finished" and not self._interrupt.requested:
+                    self._conclude(trial.id)
             result = self._judge()
             self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
             result = self._go_on(result)
@@ -282,11 +286,16 @@ class CampaignRunner:
             return
         if not self._host_counts(launch, over.trial_id):
             return
-        mended = mend(self._spec, self._engine, self._store, over.trial_id)
+        self._conclude(over.trial_id)
+
+    def _conclude(self, trial_id: str) -> None:
+        """Draw from a finished launch what it teaches: a remedy's candidate, the same launch again, others pruned."""
+        mended = mend(self._spec, self._engine, self._store, trial_id)
         if mended is not None and mended.is_new:
-            self._announce.added(mended.record, launch.record.candidate.label, mended.change)
+            self._announce.added(mended.record, mended.failed, mended.change)
         elif mended is not None:
-            self._again.append(mended.record)
+            owed = {record.candidate.id for record in self._again}
+            self._again += [] if mended.record.candidate.id in owed else [mended.record]
         elif not self._spec.campaign.launch_pruned:
             learn(self._engine, self._store)
             mend_beforehand(self._spec, self._engine, self._store)

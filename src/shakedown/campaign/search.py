@@ -117,11 +117,25 @@ def search_state(
             for trial in finished
             if judged[trial.candidate_id].verdict in LAUNCHED
         },
-        order=(*(trial.candidate_id for trial in finished), *(one for one in running if one in known)),
+        order=(
+            *(
+                trial.candidate_id
+                for number, trial in enumerate(finished, start=1)
+                if not _was_repeated(trial, finished[number:])
+            ),
+            *(one for one in running if one in known),
+        ),
         margin=spec.decide.margin,
         launches=spec.decide.launches,
         launches_left=launches_left,
     )
+
+
+def _was_repeated(trial: TrialRecord, later: list[TrialRecord]) -> bool:
+    """Whether a launch failed through no fault of its candidate (its port was taken) and was made again."""
+    failure = trial.outcome.failure if trial.outcome else None
+    innocent = failure is not None and failure.remedy is not None and failure.remedy.retry_unchanged
+    return innocent and any(other.candidate_id == trial.candidate_id for other in later)
 
 
 def _observation(candidate: CandidateResult) -> Observation:

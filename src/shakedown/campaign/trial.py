@@ -25,6 +25,7 @@ from shakedown.domain.words import CheckVerdict, Stage, Verdict
 from shakedown.domain.workload import Target
 from shakedown.engines.base import Engine, SpanningEngine
 from shakedown.engines.registry import engine_for
+from shakedown.launch.guardian_client import LostGuardianError
 from shakedown.launch.port import free_port
 from shakedown.launch.server import Ended, Server
 
@@ -196,6 +197,9 @@ class _Stages:
     def _failed(self, verdict: Verdict, ended: Ended, stage: Stage) -> TrialFinished | None:
         if self.should_stop():
             return None
+        if ended.guardian_lost:
+            # A trial without a verdict: the campaign launches again, as after a trial process that was killed.
+            raise LostGuardianError("the engine's guardian process was killed, and the engine with it")
         diagnosis = diagnose_lines(
             self.server.log_lines(),
             engine=self.engine.kind,

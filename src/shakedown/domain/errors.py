@@ -65,7 +65,11 @@ class EngineNotFoundError(UserError):
 
 
 class StoreBusyError(UserError):
-    """Another process holds the results folder; the message names it."""
+    """Another process holds the results folder; the message names it, and so does ``holder``."""
+
+    def __init__(self, message: str, holder: str | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 class StoreError(ShakedownError):

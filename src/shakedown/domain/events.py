@@ -118,6 +118,8 @@ class TrialFinished(_Event):
     reason: str
     failure: Failure | None = None
     warnings: tuple[Symptom, ...] = ()
+    cut_short: str | None = None
+    """Why not every load point was measured, where that was on purpose."""
 
 
 Event = Annotated[

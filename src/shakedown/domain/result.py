@@ -38,6 +38,8 @@ class TrialResult(Value):
     log_file: str | None
     host: str | None = None
     """Where it ran; None: on the campaign's own machine."""
+    reused_from: str | None = None
+    """Results folder of the earlier campaign that made this launch; None: it was made by this one."""
 
 
 class CandidateResult(Value):
@@ -66,6 +68,8 @@ class CandidateResult(Value):
     objective: float | None = None
     """Geometric mean of ratios to the reference over all points; 1.0 is the reference."""
     objective_interval: Interval | None = None
+    cut_short: str | None = None
+    """Why its last launch did not measure every load point, where that was on purpose."""
     launch_ratios: tuple[float, ...] = ()
     """The objective of each measured launch by itself, as a ratio to the reference's mean."""
     standing: StandingResult | None = None
@@ -114,6 +118,8 @@ class DecisionRule(Value):
     launches: int
     repeats: int
     launch_variance_measured: bool
+    aggregate: str = ""
+    """How load points and workloads become one objective, in words."""
 
 
 class CeilingResult(Value):
@@ -150,6 +156,19 @@ class CampaignInfo(Value):
     """Wall time that was neither boot, checks, load nor shutdown, as a share of all."""
 
 
+class ParetoPoint(Value):
+    """A qualified candidate at a load level where none other has both more throughput and less latency."""
+
+    workload: str
+    candidate: str
+    concurrency: int | None
+    request_rate: float | None
+    output_tokens_per_s: float
+    """Geometric mean over launches and repeats."""
+    e2el_p50_s: float
+    """Median end-to-end latency, geometric mean over launches and repeats."""
+
+
 class CampaignResult(Value):
     """Everything a report needs."""
 
@@ -164,3 +183,5 @@ class CampaignResult(Value):
     findings: tuple[Finding, ...] = ()
     trials: tuple[TrialResult, ...] = ()
     ceilings: tuple[CeilingResult, ...] = ()
+    pareto: tuple[ParetoPoint, ...] = ()
+    """Throughput against latency, by workload and growing latency; estimates, no interval is put on membership."""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from shakedown.domain.base import Value
 from shakedown.domain.candidate import Candidate
-from shakedown.domain.words import GateLevel
+from shakedown.domain.words import GateLevel, Objective
 from shakedown.domain.workload import PointPlan
 
 
@@ -48,6 +48,29 @@ class Span(Value):
     """Where the ranks find each other; not where the server listens."""
 
 
+class RaceBar(Value):
+    """What the incumbent does at one load point."""
+
+    workload: str
+    concurrency: int | None = None
+    request_rate: float | None = None
+    merit: float
+    """Natural logarithm of its figure of merit, more is better: mean over repeats and launches."""
+    weight: float = Field(gt=0)
+    """The point's share in the objective; all add up to 1."""
+
+
+class Race(Value):
+    """What a launch is measured against while it runs: a loser's remaining load points are not measured."""
+
+    incumbent: str
+    """Label of the best so far."""
+    objective: Objective
+    bars: tuple[RaceBar, ...] = Field(min_length=1)
+    allowance: float = Field(ge=0)
+    """Distance of logarithms at which the launch's upper bound meets the incumbent's lower bound."""
+
+
 class TrialRequest(Value):
     """One launch of one candidate: its gates, load points and limits, and the folder for logs and records."""
 
@@ -58,6 +81,10 @@ class TrialRequest(Value):
     points: tuple[PointPlan, ...] = ()
     measure_only: bool = False
     """No gates: the text is made up on purpose and only the time of a step is of interest."""
+    race: Race | None = None
+    """None: every load point is measured."""
+    time_left_s: float | None = None
+    """What the campaign's budget leaves to this launch; no load point begins after that. None: no limit."""
     limits: Limits = Field(default_factory=Limits)
     host: str = "127.0.0.1"
     port: int | None = None

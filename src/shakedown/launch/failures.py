@@ -12,7 +12,7 @@ def port_taken(host: str, port: int, holders: list[Listener]) -> Failure:
     who = ", ".join(map(str, holders)) or "a process that cannot be seen from here"
     return Failure(
         category=Category.PORT_IN_USE,
-        signature=None,
+        signature="port-in-use",
         stage=Stage.LAUNCH,
         root_line=f"port {port} of {host} is held by {who}",
         title="The port is taken",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shakedown.domain.errors import ShakedownError
 from shakedown.launch.orphans import kill_marked
 
 
@@ -32,21 +33,29 @@ class EngineEnd:
     """The guardian was killed; the exit code is unknown, and the tree was killed through its marker."""
 
 
+class LostGuardianError(ShakedownError):
+    """The process that watches the engine could not be started, or was killed: nothing can be said of the engine."""
+
+
 class Guardian:
     """A running guardian and the engine below it.
 
     Raises:
         OSError: if the engine cannot be started (no such program, no permission, disk full).
+        LostGuardianError: if the guardian itself cannot be started or was killed at once.
     """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], *, folder: Path, log: Path) -> None:
-        self._process = subprocess.Popen(
-            # -P: a folder named "shakedown" where the user stands must not be taken for this package.
-            [sys.executable, "-P", "-m", "shakedown.launch.guardian"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # neither Ctrl-C nor a kill of the trial's group reaches it
-        )
+        try:
+            self._process = subprocess.Popen(
+                # -P: a folder named "shakedown" where the user stands must not be taken for this package.
+                [sys.executable, "-P", "-m", "shakedown.launch.guardian"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # neither Ctrl-C nor a kill of the trial's group reaches it
+            )
+        except OSError as error:
+            raise LostGuardianError(f"the engine's guardian process cannot be started: {error.strerror}") from error
         self._buffer = b""
         self._end: EngineEnd | None = None
         self.pid = self._process.pid
@@ -54,10 +63,12 @@ class Guardian:
             {"argv": list(argv), "env": dict(env), "folder": str(folder), "log": str(log), "parent_pid": os.getpid()}
         )
         first = self._next_message(timeout_s=None)
-        if first is None or first["event"] != "started":
+        if first is None:
             self._close()
-            error = first["error"] if first else "the guardian process died"
-            raise OSError(first["errno"] if first else 0, error, first["path"] if first else sys.executable)
+            raise LostGuardianError("the engine's guardian process died before it had started the engine")
+        if first["event"] != "started":
+            self._close()
+            raise OSError(first["errno"], first["error"], first["path"])
         self.engine_pid: int = first["pid"]
 
     def ended(self, timeout_s: float | None = 0.0) -> EngineEnd | None:

@@ -40,6 +40,8 @@ class Ended:
     evidence: ExitEvidence
     failure: Failure | None = None
     """What supervision itself saw (port taken, program missing, hang). None: the log says why; ask ``diagnose``."""
+    guardian_lost: bool = False
+    """The guardian process was killed, and the engine with it: nothing can be said of the engine."""
 
 
 class Server:
@@ -97,6 +99,7 @@ class Server:
 
         Raises:
             StoreError: if ``folder`` cannot be written.
+            LostGuardianError: if the engine's guardian process cannot be started or was killed at once.
         """
         folder = folder.resolve()
         _prepare(folder, plan)
@@ -253,7 +256,7 @@ class Server:
         if end.guardian_lost:
             how = "was killed together with its guardian process"
         when = "while serving" if self._ready else "while booting"
-        return Ended(f"The server {how} {when}.", self.evidence(), self._refusal)
+        return Ended(f"The server {how} {when}.", self.evidence(), self._refusal, guardian_lost=end.guardian_lost)
 
 
 def _prepare(folder: Path, plan: LaunchPlan) -> None:

@@ -11,10 +11,10 @@ from shakedown.campaign.runner import CampaignRunner, Ended
 from shakedown.campaign.subject import Subject
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.errors import UserError
-from shakedown.domain.events import Event
+from shakedown.domain.events import Event, TrialFinished
 from shakedown.domain.facts import EngineFacts, ModelFacts, Quantization
 from shakedown.domain.failure import Failure, Remedy
-from shakedown.domain.progress import CampaignUpdate, CandidateAdded
+from shakedown.domain.progress import CampaignUpdate, CandidateAdded, TrialEvent
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
@@ -66,6 +66,7 @@ class Campaign:
         self.updates: list[CampaignUpdate] = []
         self.version = "1"
         self.told: list[str] = []
+        self.killed = False
 
     @property
     def spec(self) -> CampaignSpec:
@@ -78,11 +79,15 @@ class Campaign:
         stop_after_trials: int | None = None,
         model: ModelFacts | None = None,
         kind: EngineKind = EngineKind.LLAMA_CPP,
+        die_on: Verdict | None = None,
     ) -> Ended:
         interrupt = Interrupt()
 
         def watch(update: CampaignUpdate) -> None:
             self.updates.append(update)
+            event = update.event if isinstance(update, TrialEvent) else None
+            if isinstance(event, TrialFinished) and event.verdict is die_on:
+                raise KeyboardInterrupt
             if (
                 stop_after_trials is not None
                 and isinstance(place, ScriptedPlace)
@@ -223,6 +228,56 @@ def test_a_trial_process_that_keeps_dying_fails_its_candidate(campaign: Campaign
     assert failed.verdict is Verdict.FAILED
     assert "killed by signal 9" in failed.reason
     assert result.winner is not None
+
+
+PORT_TAKEN = Failure(
+    category=Category.PORT_IN_USE,
+    signature="port-in-use",
+    stage=Stage.LAUNCH,
+    root_line="port 1 is held by process 2",
+    title="The port is taken",
+    remedy=Remedy(advice="another port", retry_unchanged=True),
+)
+
+
+def stealing(launch: int) -> Script:
+    """Somebody takes the port of that launch of the candidate with two threads, counted from 1."""
+    seen = 0
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        nonlocal seen
+        seen += request.candidate.args["threads"] == 2
+        stolen = request.candidate.args["threads"] == 2 and seen == launch
+        return failing(request, PORT_TAKEN) if stolen else quick(request)
+
+    return script
+
+
+@pytest.mark.parametrize("launch", [1, 2])
+def test_a_port_that_was_taken_costs_a_launch_and_no_verdict(tmp_path: Path, launch: int) -> None:
+    campaign = Campaign(tmp_path / "r", CAMPAIGN.replace("launches = 1", "launches = 2"))
+    place = ScriptedPlace(stealing(launch))
+    result = campaign.run(place).result
+    assert by_label(result)["threads=2"].verdict is Verdict.QUALIFIED
+    assert len(by_label(result)["threads=2"].launch_ratios) == 2
+    assert place.launched().count("threads=2") == 3
+
+
+@pytest.mark.parametrize("failure", [FLASH, PORT_TAKEN])
+def test_a_campaign_killed_before_it_applied_a_remedy_owes_it(campaign: Campaign, failure: Failure) -> None:
+    def script(request: TrialRequest) -> Sequence[Event]:
+        failed = campaign.killed is False and request.candidate.args["threads"] == 2
+        return failing(request, failure) if failed else quick(request)
+
+    campaign.killed = False
+    with pytest.raises(KeyboardInterrupt):
+        campaign.run(ScriptedPlace(script), die_on=Verdict.FAILED)
+    campaign.killed = True
+    result = campaign.run(ScriptedPlace(script)).result
+    failed = by_label(result)["threads=2"]
+    assert failed.mended_by is not None or failed.verdict is Verdict.QUALIFIED
+    assert result.winner is not None
+    assert result.winner.label.startswith("threads=2")
 
 
 def test_nothing_qualifies_when_nothing_starts(campaign: Campaign) -> None:

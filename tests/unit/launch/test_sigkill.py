@@ -144,6 +144,7 @@ def test_a_killed_guardian_takes_the_engine_with_it_and_the_trial_is_told(tmp_pa
     while (ended := server.poll()) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert isinstance(ended, Ended)
+    assert ended.guardian_lost
     assert not survivors(token, patience_s=0)
     assert server.stop().forced
 

@@ -30,20 +30,30 @@ STDERR_TAIL_CHARS = 2000
 
 
 class LocalTrial:
-    """A trial process on this machine, waiting for its request."""
+    """A trial process on this machine, waiting for its request.
+
+    Raises:
+        ShakedownError: if none can be started: no process, file handle or disk space is left.
+    """
 
     def __init__(self) -> None:
         # A temporary file, not a pipe: nobody has to read it for the trial to go on.
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._words = ""
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "shakedown", "trial"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,
-            env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
-        )
+        try:
+            self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+            self._words = ""
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "shakedown", "trial"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                start_new_session=True,
+                env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
+            )
+        except OSError as error:
+            raise ShakedownError(
+                f"no trial process can be started: {error.strerror}. Everything finished before is kept; "
+                "run the campaign again to resume."
+            ) from error
 
     def request(self, request: TrialRequest) -> None:
         """Give it its request, which sets it going."""

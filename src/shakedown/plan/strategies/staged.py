@@ -18,6 +18,7 @@ options, with a remedy) is launched before anything is concluded from the failur
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from shakedown.plan.strategies.course import next_launch
 from shakedown.plan.strategies.failures import likelihood_of_working
 from shakedown.plan.strategies.space import space_of
 from shakedown.plan.strategies.standing import ONE_SIDED_95, estimates
-from shakedown.plan.strategies.surrogate import believe
+from shakedown.plan.strategies.surrogate import Belief, believe
 
 _DUELLISTS = 4
 """At most so many arms are confirmed at a time: of many equal ones it does not matter which wins."""
@@ -43,13 +44,27 @@ class Staged:
 
     def ask(self, state: SearchState) -> Ask | None:
         """Give the next launch of the stage that the search stands in; None after the duel."""
-        return next_launch(state, _explore, _duellists)
+        knowledge = _Knowledge(state)
+        return next_launch(state, lambda _: _explore(knowledge), lambda _: _duellists(knowledge))
 
 
-def _explore(state: SearchState) -> str | None:
-    space = space_of(state)
-    known = estimates(state)
-    seen = frozenset(state.order)
+class _Knowledge:
+    """What is known at one ask; the belief is the costly part, and exploring and the duel need the same one."""
+
+    def __init__(self, state: SearchState) -> None:
+        self.state = state
+        self.space = space_of(state)
+        self.known = estimates(state)
+
+    @cached_property
+    def belief(self) -> Belief:
+        """A guess at every arm; only where some arm works."""
+        return believe(self.space, self.known)
+
+
+def _explore(knowledge: _Knowledge) -> str | None:
+    space, known = knowledge.space, knowledge.known
+    seen = frozenset(knowledge.state.order)
     launched = np.array([arm in seen for arm in space.ids], dtype=np.bool_)
     worked = np.array([arm in known for arm in space.ids], dtype=np.bool_)
     failed = launched & ~worked
@@ -63,28 +78,32 @@ def _explore(state: SearchState) -> str | None:
     if not worked.any():
         tired = launched.sum() >= _RESCUES_PER_OPTION * sum(space.sizes)
         return None if tired else space.ids[int(np.argmax(np.where(unseen, works, -1.0)))]
-    view = stages.View(space, launched, unseen, works, believe(space, known))
+    view = stages.View(space, launched, unseen, works, knowledge.belief)
     row = stages.scout(view)
     if row is None:
         row = stages.one_at_a_time(view)
     if row is None:
         row = stages.pair(view)
     if row is None:
-        row = stages.gain(view, margin=state.margin)
+        row = stages.gain(view, margin=knowledge.state.margin)
     return None if row is None else space.ids[row]
 
 
-def _duellists(state: SearchState) -> list[str]:
-    """The few arms of highest belief that are not shown to be worse than the leader by the margin, in plan order."""
-    known = estimates(state)
+def _duellists(knowledge: _Knowledge) -> list[str]:
+    """The leaders, and the few arms of highest belief that may yet be better by more than the margin, in plan order.
+
+    An arm that cannot be better by more than the margin is no reason to launch on: whichever of the two is chosen, no
+    more than the margin is lost. Leaders are the arm of highest belief and that of highest mean.
+    """
+    space, known = knowledge.space, knowledge.known
     if not known:
         return []
-    space = space_of(state)
-    belief = believe(space, known)
-    bar = belief.mean[belief.leader] + math.log1p(-state.margin)
+    belief = knowledge.belief
+    bar = belief.mean[belief.leader] + math.log1p(knowledge.state.margin)
     reach = belief.mean + ONE_SIDED_95 * belief.deviation
-    able = [row for row, arm in enumerate(space.ids) if arm in known and reach[row] >= bar]
-    chosen = sorted(able, key=lambda row: -belief.mean[row])[:_DUELLISTS]
+    able = [row for row, arm in enumerate(space.ids) if arm in known and reach[row] > bar]
+    chosen = set(sorted(able, key=lambda row: -belief.mean[row])[:_DUELLISTS])
+    chosen |= {belief.leader, space.ids.index(max(known, key=lambda arm: known[arm].mean))}
     return [space.ids[row] for row in sorted(chosen)]
 
 

@@ -112,10 +112,11 @@ class _Agreement:
 def _alike(space: Space, column: int, first: IntArray, second: IntArray) -> FloatArray:
     """Correlation of the options that two sets of arms hold: 1 for the same one, and more for near numbers than far."""
     a, b = space.codes[first, column], space.codes[second, column]
-    same: FloatArray = (a[:, None] == b[None, :]).astype(np.float64)
     ranks = space.ranks[column]
     if ranks is None:
+        same: FloatArray = (a[:, None] == b[None, :]).astype(np.float64)
         return same
     reach = (len(ranks) - 1) * _REACH
-    steps = np.subtract.outer(ranks[a], ranks[b])
-    return np.asarray(_SMOOTH * np.exp(-0.5 * (steps / reach) ** 2) + (1 - _SMOOTH) * same)
+    near = np.exp(-0.5 * (np.subtract.outer(ranks, ranks) / reach) ** 2)
+    options: FloatArray = _SMOOTH * near + (1 - _SMOOTH) * np.eye(len(ranks))
+    return np.asarray(options[np.ix_(a, b)])
