@@ -8,6 +8,7 @@ handling it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -36,6 +37,10 @@ _FOLLOWING_TYPES = frozenset(
 )
 _CALM_LEVELS = frozenset({"INFO", "DEBUG", "T", "D"})
 """No engine reports its end at these levels; a line that does can at most be a symptom."""
+_WARNING_LEVELS = frozenset({"WARNING", "WARN", "W"})
+_INSTEAD = re.compile(
+    r"(?i)\b(?:instead|fall(?:s|ing)? ?back|fallback|will be (?:disabled|ignored)|disabling|ignoring)\b"
+)
 _SAME_FAILURE_LINES = 60
 
 
@@ -88,7 +93,9 @@ def arbitrate(scan: Scan) -> Ruling:
     symptoms: list[Suspect] = []
     for hit in scan.hits:
         suspect, tier = _judge_hit(hit, scan)
-        if tier in (Tier.SYMPTOM, Tier.WRAPPER) and _after_stop(hit.line.number, scan):
+        if tier in (Tier.SYMPTOM, Tier.WRAPPER) and (
+            _after_stop(hit.line.number, scan) or _until_stopped(hit.line.number, scan)
+        ):
             continue
         if tier is Tier.SYMPTOM and _recovered(hit.line.number, scan):
             continue
@@ -131,7 +138,10 @@ def _judge_hit(hit: Hit, scan: Scan) -> tuple[Suspect, Tier]:
         order = [Tier.SYMPTOM, Tier.WRAPPER, *order]
     tier = next((candidate for candidate in order if candidate in by_tier), Tier.BENIGN)
     if tier is Tier.ROOT and (
-        _is_quoted_source(hit) or hit.line.level in _CALM_LEVELS or _is_python_warning(hit, by_tier[tier])
+        _is_quoted_source(hit)
+        or hit.line.level in _CALM_LEVELS
+        or _is_python_warning(hit, by_tier[tier])
+        or _is_way_round(hit)
     ):
         tier = Tier.BENIGN
     places = _places_of(hit.traceback) if hit.traceback else _places_above(hit.line, hit.context)
@@ -149,6 +159,11 @@ def _is_python_warning(hit: Hit, match: SignatureMatch) -> bool:
     if match.signature.category is Category.ENVIRONMENT_MISMATCH:
         return False
     return any(mark in hit.line.body for mark in ("UserWarning: ", "FutureWarning: ", "RuntimeWarning: "))
+
+
+def _is_way_round(hit: Hit) -> bool:
+    """Whether the line is a warning that says what the engine does instead: it goes on."""
+    return hit.line.level in _WARNING_LEVELS and _INSTEAD.search(hit.line.body) is not None
 
 
 def _is_quoted_source(hit: Hit) -> bool:
@@ -241,6 +256,11 @@ def _reasons(scan: Scan) -> list[Suspect]:
         and not _recovered(hit.line.number, scan)
         and not _after_stop(hit.line.number, scan)
     ]
+
+
+def _until_stopped(number: int, scan: Scan) -> bool:
+    """Whether the server took requests, and went on to until somebody asked it to stop: a request failed, not it."""
+    return scan.stopped is not None and scan.last_ready is not None and scan.last_ready < number < scan.stopped
 
 
 def _after_stop(number: int, scan: Scan) -> bool:
