@@ -252,7 +252,7 @@ def place(level: LevelChange) -> str:
     """Where a figure was measured, in words."""
     if level.workload is None:
         return "over all load levels"
-    return f"at {PointKey(level.workload, level.concurrency, level.request_rate)}"
+    return f"in {PointKey(level.workload, level.concurrency, level.request_rate)}"
 
 
 def _status(levels: Sequence[LevelChange], regressions: Sequence[str]) -> ComparisonStatus | None:

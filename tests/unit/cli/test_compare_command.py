@@ -48,7 +48,7 @@ def test_equal_is_exit_0(fast: Path, tmp_path: Path) -> None:
 def test_worse_is_exit_4_and_says_where(fast: Path, tmp_path: Path) -> None:
     done = call(fast, bench_file(tmp_path / "slow.json", 50, 51, 49.5))
     assert done.exit_code == 4
-    assert "worse at bench at concurrency 1: 0.5" in done.stdout
+    assert "worse in bench at concurrency 1: 0.5" in done.stdout
 
 
 def test_nothing_in_common_is_exit_3(fast: Path, tmp_path: Path) -> None:
