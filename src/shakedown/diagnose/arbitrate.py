@@ -97,7 +97,7 @@ def arbitrate(scan: Scan) -> Ruling:
             _after_stop(hit.line.number, scan) or _until_stopped(hit.line.number, scan)
         ):
             continue
-        if tier is Tier.SYMPTOM and _recovered(hit.line.number, scan):
+        if (tier is Tier.SYMPTOM or (tier is Tier.ROOT and suspect.generic)) and _recovered(hit.line.number, scan):
             continue
         if tier is Tier.ROOT:
             roots.append(suspect)
