@@ -97,7 +97,9 @@ def arbitrate(scan: Scan) -> Ruling:
             _after_stop(hit.line.number, scan) or _until_stopped(hit.line.number, scan)
         ):
             continue
-        if (tier is Tier.SYMPTOM or (tier is Tier.ROOT and suspect.generic)) and _recovered(hit.line.number, scan):
+        if tier is Tier.SYMPTOM and _recovered(hit.line.number, scan):
+            continue
+        if tier is Tier.ROOT and suspect.generic and _before_ready(hit.line.number, scan):
             continue
         if tier is Tier.ROOT:
             roots.append(suspect)
@@ -306,11 +308,15 @@ def _after_stop(number: int, scan: Scan) -> bool:
     return scan.stopped is not None and number > scan.stopped
 
 
+def _before_ready(number: int, scan: Scan) -> bool:
+    return scan.last_ready is not None and number < scan.last_ready
+
+
 def _recovered(number: int, scan: Scan) -> bool:
     """Whether the server became ready after this line, or served on to the end of the log."""
     if scan.last_ready is None:
         return False
-    if number < scan.last_ready:
+    if _before_ready(number, scan):
         return True
     return any(mark in line for line in scan.tail[-3:] for mark in ('" 200 OK', "throughput", "Decode batch"))
 
