@@ -99,6 +99,8 @@ def arbitrate(scan: Scan) -> Ruling:
             continue
         if tier is Tier.SYMPTOM and _recovered(hit.line.number, scan):
             continue
+        if tier is Tier.ROOT and suspect.generic and _before_ready(hit.line.number, scan):
+            continue
         if tier is Tier.ROOT:
             roots.append(suspect)
         elif tier is Tier.WARNING:
@@ -113,9 +115,11 @@ def arbitrate(scan: Scan) -> Ruling:
     chosen = _earliest(specific) or _earliest(generic) or _earliest(unknown + symptoms)
     if chosen is None:
         chosen = (
-            _earliest(_errors(scan, before=_earliest(ruling.following)))
+            _earliest(_foreign(scan))
+            or _earliest(_errors(scan, before=_earliest(ruling.following)))
             or _complaint(scan)
             or _earliest(_reasons(scan))
+            or _earliest(_passed_on(scan))
         )
     ruling.root = chosen
     ruling.following += [suspect for suspect in unknown if suspect is not chosen]
@@ -150,8 +154,20 @@ def _judge_hit(hit: Hit, scan: Scan) -> tuple[Suspect, Tier]:
 
 
 def _valid(hit: Hit, scan: Scan) -> list[SignatureMatch]:
-    """Return the matches whose signature asks for no other line, or for one that the log has."""
-    return [entry for entry in hit.matches if entry.signature.requires in scan.facts or not entry.signature.requires]
+    """Return the matches that count in this log.
+
+    A signature may ask for another line; a catch-all of another engine says nothing of this one's exceptions.
+    """
+    return [
+        entry
+        for entry in hit.matches
+        if (entry.signature.requires in scan.facts or not entry.signature.requires) and not _is_foreign(entry, scan)
+    ]
+
+
+def _is_foreign(match: SignatureMatch, scan: Scan) -> bool:
+    """Whether it is a catch-all of another engine than the one that wrote the log."""
+    return match.signature.generic and scan.engine is not None and match.signature.engine not in (None, scan.engine)
 
 
 def _is_python_warning(hit: Hit, match: SignatureMatch) -> bool:
@@ -263,15 +279,44 @@ def _until_stopped(number: int, scan: Scan) -> bool:
     return scan.stopped is not None and scan.last_ready is not None and scan.last_ready < number < scan.stopped
 
 
+def _foreign(scan: Scan) -> list[Suspect]:
+    """Return what only a catch-all of another engine knows: engines share kernels, and kernels keep their words."""
+    return [
+        Suspect(hit.line, hit.context, match)
+        for hit in scan.hits
+        for match in hit.matches
+        if _is_foreign(match, scan)
+        and match.signature.tier is Tier.ROOT
+        and not _recovered(hit.line.number, scan)
+        and not _after_stop(hit.line.number, scan)
+    ]
+
+
+def _passed_on(scan: Scan) -> list[Suspect]:
+    """Return the wrapper lines that pass on a reason in words that no signature knows, captured as ``reason``."""
+    return [
+        Suspect(hit.line, hit.context, None, "", reason)
+        for hit in scan.hits
+        if (reason := hit.matches[0].captures.get("reason"))
+        and hit.matches[0].signature.tier is Tier.WRAPPER
+        and not _recovered(hit.line.number, scan)
+        and not _after_stop(hit.line.number, scan)
+    ]
+
+
 def _after_stop(number: int, scan: Scan) -> bool:
     return scan.stopped is not None and number > scan.stopped
+
+
+def _before_ready(number: int, scan: Scan) -> bool:
+    return scan.last_ready is not None and number < scan.last_ready
 
 
 def _recovered(number: int, scan: Scan) -> bool:
     """Whether the server became ready after this line, or served on to the end of the log."""
     if scan.last_ready is None:
         return False
-    if number < scan.last_ready:
+    if _before_ready(number, scan):
         return True
     return any(mark in line for line in scan.tail[-3:] for mark in ('" 200 OK', "throughput", "Decode batch"))
 

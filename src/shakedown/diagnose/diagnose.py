@@ -48,9 +48,9 @@ def diagnose_blocks(
     for block in blocks:
         scanner.feed(block)
     scan = scanner.finish()
+    scan.engine = engine or engine_of("\n".join([scan.head, *scan.tail, *(hit.line.text for hit in scan.hits)]))
     ruling = arbitrate(scan)
-    found_engine = engine or engine_of("\n".join([scan.head, *scan.tail, *(hit.line.text for hit in scan.hits)]))
-    reader = _Wording(scan, found_engine, engine_version)
+    reader = _Wording(scan, engine_version)
     root = reader.root(ruling.root) if ruling.root else None
     failed = root is not None or bool(ruling.following) or _ended_badly(evidence)
     if root is None and evidence is not None and failed:
@@ -58,7 +58,7 @@ def diagnose_blocks(
     if root is None and not failed:
         root = reader.doubtful(ruling)
     return Diagnosis(
-        engine=found_engine,
+        engine=scan.engine,
         stage=reader.stage(ruling.root, evidence) if failed else None,
         failed=failed,
         root=root,
@@ -84,9 +84,8 @@ def _ended_badly(evidence: ExitEvidence | None) -> bool:
 class _Wording:
     """Puts what was found into words, for one log."""
 
-    def __init__(self, scan: Scan, engine: EngineKind | None, engine_version: str | None) -> None:
+    def __init__(self, scan: Scan, engine_version: str | None) -> None:
         self._scan = scan
-        self._engine = engine
         self._version = engine_version
 
     def root(self, suspect: Suspect) -> RootCause:
@@ -107,7 +106,7 @@ class _Wording:
             captures=captures,
             title=fill(signature.title, captures),
             cause=fill(signature.cause, captures),
-            remedy=remedy_of(signature, captures, engine=self._engine, engine_version=self._version),
+            remedy=remedy_of(signature, captures, engine=self._scan.engine, engine_version=self._version),
             sources=signature.sources,
             context=suspect.context,
         )

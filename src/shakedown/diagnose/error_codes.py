@@ -3,7 +3,8 @@
 Names and texts are those of the public headers: CUDA runtime and driver
 (https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html), cuBLAS, cuDNN, HIP, NCCL
 (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html), Vulkan's ``VkResult``, UCX, errno(3), the
-dynamic loader, HTTP, and how a shell or Python reports a signal.
+dynamic loader, HTTP, Python's own words for calls and imports that do not fit, and how a shell or Python reports a
+signal.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ _CODES = (
             r"wrong ELF class",
             r"DLL load failed",
             r"Symbol not found: ",
+            r"got an unexpected keyword argument",
+            r"takes (?:from )?\d+ (?:to \d+ )?positional argument",
+            r"missing \d+ required (?:positional|keyword-only) argument",
+            r"expected (?:at most|at least|exactly) \d+ argument",
+            r"cannot import name",
+            r"No module named",
         ),
     ),
     (

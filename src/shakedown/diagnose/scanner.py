@@ -16,6 +16,7 @@ from shakedown.diagnose.matcher import READY_MARKS, STOP_MARKS, Matcher, Signatu
 from shakedown.diagnose.signature import Tier
 from shakedown.diagnose.textline import Line, read_line, without_colours
 from shakedown.diagnose.tracebacks import Traceback, TracebackReader, exception_in
+from shakedown.domain.words import EngineKind
 
 BLOCK_BYTES = 1 << 20
 _WINDOW_BEFORE, _WINDOW_BEHIND = 2_000, 6_000
@@ -75,6 +76,8 @@ class Scan:
     stopped: int | None = None
     """Number of the line that says somebody asked the server to stop."""
     lines: int = 0
+    engine: EngineKind | None = None
+    """Who wrote the log, where that is given or its lines tell."""
     head: str = ""
     tail: tuple[str, ...] = ()
 

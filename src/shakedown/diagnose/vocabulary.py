@@ -69,7 +69,7 @@ _TELLING = (
             r"trust[-_]remote[-_]code|contains custom code|error: (?:unrecognized|invalid|unknown) argument|"
             r"error while handling argument|invalid (?:parameter|value) for argument|"
             r": error: (?:the following arguments|argument |ambiguous option|one of the arguments)|"
-            r"expected (?:one|at least one|\d+) arguments?|no such option|not allowed with argument|invalid choice:"
+            r"expected (?:one|at least one|\d+) arguments?$|no such option|not allowed with argument|invalid choice:"
         ),
         Category.BAD_ARGUMENTS,
     ),
@@ -123,6 +123,7 @@ _TELLING = (
     ),
     (
         (
+            r"(?:attention|attn|backend|kernel)\w* (?:does not|doesn't|do not) (?:yet )?support|"
             r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
             r"unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
             r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"

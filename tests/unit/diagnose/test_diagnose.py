@@ -39,6 +39,10 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-third.jsonl", 0.95, 0.9),
         ("cases-found-fourth.jsonl", 0.95, 0.9),
         ("cases-found-fifth.jsonl", 0.9, 0.9),
+        ("cases-found-sixth.jsonl", 0.95, 0.85),
+        ("cases-found-seventh.jsonl", 0.95, 0.8),
+        ("cases-found-eighth.jsonl", 0.95, 0.9),
+        ("cases-found-ninth.jsonl", 0.95, 0.9),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
