@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier
 
 from tests.fakes.scripted_place import ScriptedTrial, measured
 
@@ -24,7 +24,7 @@ Speed = Callable[[Candidate, PointPlan], float]
 class ScriptedHosts:
     """``slowness`` by host; ``dies_after`` says how many trials of a host end well before it is gone.
 
-    With ``together`` every trial but the first of the campaign waits until so many run at the same time.
+    With ``together`` the trials that follow the campaign's first wait until so many of them run at the same time.
     """
 
     kind = PlaceKind.SSH
@@ -65,14 +65,12 @@ class ScriptedHosts:
             return ScriptedTrial(events[:2], None, Lost("no connection for 130 s", host_gone=True))
         if host in self._left:
             self._left[host] -= 1
-        return ScriptedTrial(events, None) if first else _Meeting(self, events)
+        meets = not first and 1 < len(self.started) <= 1 + self._meeting.parties
+        return _Meeting(self, events) if meets else ScriptedTrial(events, None)
 
     def meet(self) -> None:
-        try:
-            self._meeting.wait(2.0 if self._meeting.parties > 1 else 0.0)
-            self.met += 1
-        except BrokenBarrierError:
-            self._meeting.reset()
+        self._meeting.wait(30.0)
+        self.met += 1
 
 
 class _Meeting(ScriptedTrial):
