@@ -22,8 +22,9 @@ Speed = Callable[[Candidate, PointPlan], float]
 
 
 class ScriptedHosts:
-    """``slowness`` by host; ``dies_after`` says how many trials of a host end well before it is gone.
+    """``slowness`` by host, ``uneven`` by host and label.
 
+    ``dies_after`` says how many trials of a host end well before it is gone.
     With ``together`` the trials that follow the campaign's first wait until so many of them run at the same time.
     """
 
@@ -34,6 +35,7 @@ class ScriptedHosts:
         speed: Speed,
         *hosts: str,
         slowness: dict[str, float] | None = None,
+        uneven: dict[tuple[str, str], float] | None = None,
         dies_after: dict[str, int] | None = None,
         refuses: tuple[str, ...] = (),
         together: int = 1,
@@ -41,6 +43,7 @@ class ScriptedHosts:
         self.hosts = hosts
         self._speed = speed
         self._slowness = slowness or {}
+        self._uneven = uneven or {}
         self._left = dies_after or {}
         self._refuses = refuses
         self._meeting = Barrier(together)
@@ -59,7 +62,7 @@ class ScriptedHosts:
             raise PlaceError("ssh: connect to host: No route to host")
         first = not self.started
         self.started.append((host, request.candidate.label))
-        slowness = self._slowness.get(host, 1.0)
+        slowness = self._slowness.get(host, 1.0) * self._uneven.get((host, request.candidate.label), 1.0)
         events = measured(request, lambda candidate, plan: self._speed(candidate, plan) / slowness)
         if self._left.get(host) == 0:
             return ScriptedTrial(events[:2], None, Lost("no connection for 130 s", host_gone=True))
