@@ -91,6 +91,8 @@ def ray(folder: Path, on_disconnect: OnDisconnect) -> Iterator[Opened]:
 
 
 PLACES = {PlaceKind.RAY: ray, PlaceKind.LOCAL: local, PlaceKind.SSH: ssh, PlaceKind.SLURM: slurm}
+QUICK = (PlaceKind.LOCAL, PlaceKind.SSH)
+EVERY = [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in PLACES]
 AFAR = [kind for kind in PLACES if kind is not PlaceKind.LOCAL]
 
 
@@ -152,7 +154,7 @@ def test_every_kind_of_place_is_a_file_found_by_itself(kind: PlaceKind) -> None:
     assert kind in PLACES
 
 
-@pytest.mark.parametrize("opened", PLACES, indirect=True)
+@pytest.mark.parametrize("opened", EVERY, indirect=True)
 def test_a_trial_tells_its_events_and_brings_its_files(opened: Opened, tmp_path: Path) -> None:
     request = trial(tmp_path / "0001-trial")
     running = opened.place.start(request, host=opened.host)
@@ -175,6 +177,7 @@ def test_a_trial_tells_its_events_and_brings_its_files(opened: Opened, tmp_path:
     wait_for(lambda: not processes_of(tmp_path / "0001-trial"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", PLACES, indirect=True)
 def test_an_interrupted_trial_ends_without_a_verdict_and_leaves_nothing(opened: Opened, tmp_path: Path) -> None:
     running = opened.place.start(trial(tmp_path / "0002-trial", requests=200), host=opened.host)
@@ -189,6 +192,7 @@ def test_an_interrupted_trial_ends_without_a_verdict_and_leaves_nothing(opened: 
     wait_for(lambda: not processes_of(tmp_path / "0002-trial"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", PLACES, indirect=True)
 def test_a_trial_process_that_is_killed_says_how(opened: Opened, tmp_path: Path) -> None:
     running = opened.place.start(trial(tmp_path / "0003-trial", requests=200), host=opened.host)
@@ -203,6 +207,7 @@ def test_a_trial_process_that_is_killed_says_how(opened: Opened, tmp_path: Path)
     wait_for(lambda: not processes_of(tmp_path / "0003-trial"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", PLACES, indirect=True)
 def test_no_secret_is_seen_in_command_lines_events_or_files(opened: Opened, tmp_path: Path) -> None:
     folder = tmp_path / "0004-trial"
@@ -223,6 +228,7 @@ def test_nothing_is_known_of_a_trial_that_went_nowhere(tmp_path: Path) -> None:
         assert place.attach(tmp_path, after=0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", AFAR, indirect=True)
 def test_who_attaches_hears_what_came_meanwhile_and_nothing_twice(opened: Opened, tmp_path: Path) -> None:
     folder = tmp_path / "0005-trial"
@@ -245,6 +251,7 @@ def test_who_attaches_hears_what_came_meanwhile_and_nothing_twice(opened: Opened
     wait_for(lambda: not processes_of(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", AFAR, indirect=True)
 def test_a_broken_line_is_taken_up_again(opened: Opened, tmp_path: Path) -> None:
     """The relay is killed in the middle of load; the trial goes on, and every event arrives once."""

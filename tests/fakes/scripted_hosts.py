@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier
 
 from tests.fakes.scripted_place import ScriptedTrial, measured
 
@@ -22,9 +22,10 @@ Speed = Callable[[Candidate, PointPlan], float]
 
 
 class ScriptedHosts:
-    """``slowness`` by host; ``dies_after`` says how many trials of a host end well before it is gone.
+    """``slowness`` by host, ``uneven`` by host and label.
 
-    With ``together`` every trial but the first of the campaign waits until so many run at the same time.
+    ``dies_after`` says how many trials of a host end well before it is gone.
+    With ``together`` the trials that follow the campaign's first wait until so many of them run at the same time.
     """
 
     kind = PlaceKind.SSH
@@ -34,6 +35,7 @@ class ScriptedHosts:
         speed: Speed,
         *hosts: str,
         slowness: dict[str, float] | None = None,
+        uneven: dict[tuple[str, str], float] | None = None,
         dies_after: dict[str, int] | None = None,
         refuses: tuple[str, ...] = (),
         together: int = 1,
@@ -41,6 +43,7 @@ class ScriptedHosts:
         self.hosts = hosts
         self._speed = speed
         self._slowness = slowness or {}
+        self._uneven = uneven or {}
         self._left = dies_after or {}
         self._refuses = refuses
         self._meeting = Barrier(together)
@@ -59,20 +62,18 @@ class ScriptedHosts:
             raise PlaceError("ssh: connect to host: No route to host")
         first = not self.started
         self.started.append((host, request.candidate.label))
-        slowness = self._slowness.get(host, 1.0)
+        slowness = self._slowness.get(host, 1.0) * self._uneven.get((host, request.candidate.label), 1.0)
         events = measured(request, lambda candidate, plan: self._speed(candidate, plan) / slowness)
         if self._left.get(host) == 0:
             return ScriptedTrial(events[:2], None, Lost("no connection for 130 s", host_gone=True))
         if host in self._left:
             self._left[host] -= 1
-        return ScriptedTrial(events, None) if first else _Meeting(self, events)
+        meets = not first and 1 < len(self.started) <= 1 + self._meeting.parties
+        return _Meeting(self, events) if meets else ScriptedTrial(events, None)
 
     def meet(self) -> None:
-        try:
-            self._meeting.wait(2.0 if self._meeting.parties > 1 else 0.0)
-            self.met += 1
-        except BrokenBarrierError:
-            self._meeting.reset()
+        self._meeting.wait(30.0)
+        self.met += 1
 
 
 class _Meeting(ScriptedTrial):

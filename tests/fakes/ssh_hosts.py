@@ -49,6 +49,7 @@ class Host:
     folder: Path
     namespace: str | None = None
     cable: str | None = None
+    process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         inside = ["ip", "netns", "exec", self.namespace] if self.namespace else []
@@ -65,6 +66,7 @@ class Host:
 
     def stop(self) -> None:
         """The listener alone; sessions go on, as when a service manager restarts it."""
+        assert self.process is not None
         self.process.kill()
         self.process.wait()
 
@@ -73,6 +75,7 @@ class Host:
         for pid in self._sshds():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        assert self.process is not None
         self.process.wait()
 
     def _sshds(self) -> list[int]:
@@ -80,6 +83,7 @@ class Host:
         parents = {
             int(pid): (int(ppid), comm) for pid, ppid, comm in (line.split(None, 2) for line in listed.splitlines()[1:])
         }
+        assert self.process is not None
         own = {self.process.pid}
         for _ in range(3):
             own |= {pid for pid, (ppid, comm) in parents.items() if ppid in own and comm.startswith("sshd")}
@@ -106,6 +110,7 @@ class Host:
             for pid in self.pids():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+        assert self.process is not None
         self.process.wait()
 
 
@@ -117,6 +122,8 @@ class Network:
         self.bare = bare
         """The hosts know nothing of this source tree."""
         self.hosts: dict[str, Host] = {}
+        self.runs: list[subprocess.Popen[bytes]] = []
+        """Campaigns over these hosts; ended with them."""
         self.config = folder / "ssh_config"
 
     def write_config(self, user: str) -> None:
@@ -209,11 +216,16 @@ def namespaces(folder: Path, *names: str, bare: bool = False) -> Iterator[Networ
             host.start()
         yield network
     finally:
+        for run in network.runs:
+            run.kill()
+            run.wait()
         for host in network.hosts.values():
             with contextlib.suppress(subprocess.CalledProcessError, AssertionError):
                 for pid in host.pids():
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
+            if host.process is not None:
+                host.process.wait()
             subprocess.run(["ip", "link", "del", host.cable or ""], capture_output=True, check=False)
             subprocess.run(["ip", "netns", "del", host.namespace or ""], capture_output=True, check=False)
         subprocess.run(["ip", "link", "del", bridge], capture_output=True, check=False)

@@ -22,6 +22,7 @@ from tests.fakes.ssh_hosts import REPOSITORY, Host, Network, namespaces
 
 from shakedown.campaign.crew import HOSTS
 from shakedown.campaign.results import load_result
+from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.words import FindingKind, Verdict
 from shakedown.store import CampaignReader
@@ -73,6 +74,7 @@ class Campaign:
     """A campaign file over some hosts, and what its folder says while it runs."""
 
     def __init__(self, network: Network, *, requests: int, threads: list[int], place: str | None = None) -> None:
+        self.network = network
         self.file = network.folder / "c.toml"
         self.out = network.folder / "out"
         model = network.folder / "toy.gguf"
@@ -83,7 +85,7 @@ class Campaign:
     def start(self) -> subprocess.Popen[bytes]:
         path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
         with (self.out.parent / "run.log").open("ab") as log:
-            return subprocess.Popen(
+            run = subprocess.Popen(
                 [sys.executable, "-m", "shakedown", "run", str(self.file), "--out", str(self.out)],
                 stdout=log,
                 stderr=log,
@@ -91,6 +93,8 @@ class Campaign:
                 env={**os.environ, "PYTHONPATH": path},
                 start_new_session=True,
             )
+        self.network.runs.append(run)
+        return run
 
     def finish(self, running: subprocess.Popen[bytes], seconds: float = 300) -> CampaignResult:
         assert running.wait(seconds) == 0, (self.out.parent / "run.log").read_text()[-4000:]
@@ -98,7 +102,7 @@ class Campaign:
 
     def under_load(self, but: tuple[str, ...] = ()) -> str | None:
         """A host other than ``but`` in whose running trial a load point has begun, after the reference was measured."""
-        with contextlib.suppress(sqlite3.OperationalError), CampaignReader.open(self.out) as reader:
+        with contextlib.suppress(sqlite3.OperationalError, StoreError), CampaignReader.open(self.out) as reader:
             where = (reader.fact(HOSTS) or {}).get("trials", {})
             trials = reader.trials()
             for trial in trials:

@@ -19,6 +19,7 @@ from tests.fakes.ray_cluster import ray_cluster
 from tests.fakes.ssh_hosts import REPOSITORY, Network
 from tests.live.test_hosts_and_cables import Campaign, all_qualified, wait_for
 
+from shakedown.domain.errors import StoreError
 from shakedown.domain.words import FindingKind
 from shakedown.store import CampaignReader
 
@@ -32,7 +33,7 @@ print(json.dumps([[actor.name, actor.state] for actor in list_actors(sys.argv[1]
 
 
 def finished(campaign: Campaign) -> int:
-    with contextlib.suppress(sqlite3.OperationalError), CampaignReader.open(campaign.out) as reader:
+    with contextlib.suppress(sqlite3.OperationalError, StoreError), CampaignReader.open(campaign.out) as reader:
         return sum(trial.state == "finished" for trial in reader.trials())
     return 0
 

@@ -16,7 +16,7 @@ from shakedown.judge.ceilings import planned_ceilings
 from shakedown.judge.decide import judge
 from shakedown.judge.evidence import CampaignEvidence
 from shakedown.judge.step_cost import ForcedRun
-from shakedown.launch.secrets import hide_values, secret_values
+from shakedown.launch.secrets import hide_in_json, secret_values
 from shakedown.plan.outcome import Plan
 from shakedown.plan.space import BASELINE
 from shakedown.store.reader import CampaignReader
@@ -32,7 +32,7 @@ def judge_campaign(reader: CampaignReader, *, complete: bool) -> CampaignResult:
     result = judge(gathered)
     candidates = [record.candidate for record in gathered.candidates]
     secrets = secret_values(*(named for candidate in candidates for named in (candidate.env, candidate.args)))
-    return CampaignResult.model_validate_json(hide_values(result.model_dump_json(), secrets)) if secrets else result
+    return CampaignResult.model_validate_json(hide_in_json(result.model_dump_json(), secrets)) if secrets else result
 
 
 def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:

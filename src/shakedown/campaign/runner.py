@@ -101,7 +101,7 @@ class CampaignRunner:
         self._interrupt.on_stop = self._on_stop
         try:
             self._take_up()
-            for trial in self._store.trials():
+            for trial in pooled_trials(self._store):
                 # A campaign that was killed between a trial's last event and its remedy owes the remedy.
                 if trial.state == "finished" and not self._interrupt.requested:
                     self._conclude(trial.id)
@@ -301,10 +301,14 @@ class CampaignRunner:
             mend_beforehand(self._spec, self._engine, self._store)
 
     def _host_counts(self, launch: _UnderWay, trial_id: str) -> bool:
-        """Whether the trial's host is equal to the first one; if the reference shows that it is not, set it apart."""
-        where = self._crew.measured_on(self._store.trials(), launch.record.candidate.id)
-        theirs = {host: trials for host, trials in where.items() if host in self._crew.left and host != launch.host}
-        here = where.get(launch.host, [])
+        """Whether the trial's host is equal to the first one; the first trial there shows it, or sets it apart.
+
+        Later trials do not: of many comparisons one is always far out.
+        """
+        trials = self._store.trials()
+        here = [trial for trial in trials if trial.state == "finished" and self._crew.host_of(trial.id) == launch.host]
+        where = self._crew.measured_on(trials, launch.record.candidate.id)
+        theirs = {host: found for host, found in where.items() if host in self._crew.left and host != launch.host}
         if not theirs or [trial.id for trial in here] != [trial_id]:
             return True
         first, measure = next(iter(theirs.items()))

@@ -15,7 +15,7 @@ from shakedown.domain.errors import UserError
 from shakedown.domain.events import EVENT, Event
 from shakedown.domain.trial import TrialRequest
 from shakedown.launch.lifeline import die_with_parent
-from shakedown.launch.secrets import hide_values, secret_values
+from shakedown.launch.secrets import hide_in_json, secret_values
 
 INTERRUPTED = 130
 
@@ -41,4 +41,4 @@ def command() -> None:
 def _write(event: Event, secrets: Sequence[str]) -> None:
     """Write one line, with nothing secret in it that a log line may have brought along."""
     # One write a line: a reader never sees half an event, whoever dies when.
-    os.write(sys.stdout.fileno(), hide_values(EVENT.dump_json(event).decode(), secrets).encode() + b"\n")
+    os.write(sys.stdout.fileno(), hide_in_json(EVENT.dump_json(event).decode(), secrets).encode() + b"\n")

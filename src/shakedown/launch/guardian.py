@@ -51,8 +51,8 @@ _ENDING_S = 0.02
 class _Guardian:
     def __init__(self, launch: dict[str, Any]) -> None:
         self._parent: int | None = launch["parent_pid"]
-        secrets = {*secret_values({**os.environ, **launch["env"]}), *argv_secrets(launch["argv"])}
-        self._log = LogWriter(Path(launch["log"]), sorted(secrets, key=len, reverse=True))
+        secrets = (*secret_values({**os.environ, **launch["env"]}), *argv_secrets(launch["argv"]))
+        self._log = LogWriter(Path(launch["log"]), secrets)
         self._selector = selectors.DefaultSelector()
         self._selector.register(0, selectors.EVENT_READ, self._read_control)
         self._control = b""

@@ -22,11 +22,11 @@ _MERGE_NS = 1_000_000
 class LogWriter:
     """Appends to ``path`` and to ``path.times``. A full disk loses output, never the process that writes it.
 
-    ``secrets``, longest first, are written as asterisks.
+    ``secrets`` are written as asterisks.
     """
 
     def __init__(self, path: Path, secrets: Sequence[str] = ()) -> None:
-        self._secrets = [secret.encode() for secret in secrets]
+        self._secrets = sorted((secret.encode() for secret in set(secrets)), key=len, reverse=True)
         self._end = b""
         """The end of what was written, as long as a secret may reach into it from the next piece."""
         self._start_ns = time.perf_counter_ns()

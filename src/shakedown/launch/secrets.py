@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
 _HIDDEN = "***"
-_SHORTEST = 6
+_SHORTEST = 8
 """A shorter value (``none``, ``true``) stands in too many places that are no secret."""
 _SECRET_NAME = re.compile(
     r"(?:^|[_-])(?:keys?|apikeys?|token|secrets?|password|passwd|credentials?|auth)$", re.IGNORECASE
@@ -48,18 +49,33 @@ def secret_values(*named: Mapping[str, object]) -> tuple[str, ...]:
         for name, value in mapping.items()
         if isinstance(value, str) and _SECRET_NAME.search(name) and len(value) >= _SHORTEST
     }
-    return tuple(sorted(values, key=len, reverse=True))
+    return _longest_first(values)
 
 
 def argv_secrets(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the values in a command line that belong to flags named like a secret."""
     shown = hide_argv(argv)
     hidden = [word.partition("=")[2] or word for word, told in zip(argv, shown, strict=True) if word != told]
-    return tuple(sorted({word for word in hidden if len(word) >= _SHORTEST}, key=len, reverse=True))
+    return _longest_first({word for word in hidden if len(word) >= _SHORTEST})
 
 
-def hide_values(text: str, secrets: Sequence[str]) -> str:
-    """Return ``text`` with ``***`` wherever one of ``secrets`` stands."""
-    for secret in secrets:
-        text = text.replace(secret, _HIDDEN)
-    return text
+def _longest_first(values: set[str]) -> tuple[str, ...]:
+    """One secret may begin with another."""
+    return tuple(sorted(values, key=lambda value: (-len(value), value)))
+
+
+def hide_in_json(text: str, secrets: Sequence[str]) -> str:
+    """Return a JSON document with ``***`` wherever one of ``secrets`` stands in a string; names stay as they are."""
+    if not any(secret in text or json.dumps(secret)[1:-1] in text for secret in secrets):
+        return text
+    return json.dumps(_hidden(json.loads(text), secrets), separators=(",", ":"), ensure_ascii=False)
+
+
+def _hidden(value: object, secrets: Sequence[str]) -> object:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, _HIDDEN)
+        return value
+    if isinstance(value, dict):
+        return {name: _hidden(item, secrets) for name, item in value.items()}
+    return [_hidden(item, secrets) for item in value] if isinstance(value, list) else value

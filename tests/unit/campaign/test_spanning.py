@@ -6,24 +6,33 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
-from tests.fakes.scripted_place import AT, FLASH
+from tests.fakes.scripted_place import AT
 
 from shakedown.campaign.places.base import Lost
 from shakedown.campaign.places.spanning import SpanningTrial
 from shakedown.domain.events import Event, ServerReady, TrialFinished, TrialStarted
 from shakedown.domain.failure import Failure
-from shakedown.domain.words import Stage, Verdict
+from shakedown.domain.words import Category, Stage, Verdict
 
 STARTED = TrialStarted(at=AT, candidate_id="c", pid=1, host="a")
 READY = ServerReady(at=AT, boot_s=1.0, base_url="http://x", pid=2, process_started_at=AT, effective={})
 DONE = TrialFinished(at=AT, verdict=Verdict.QUALIFIED, reason="measured")
-NCCL = TrialFinished(at=AT, verdict=Verdict.FAILED, reason="NCCL timeout", failure=FLASH)
-OUT_OF_MEMORY = Failure(
-    category=None, signature=None, stage=Stage.BOOT, root_line="CUDA out of memory", title="no memory"
+LOST_PEER = Failure(
+    category=Category.COMMUNICATION,
+    signature=None,
+    stage=Stage.LOAD,
+    root_line="NCCL: remote closed",
+    title="peer gone",
 )
-FOLLOWER_DIED = TrialFinished(
-    at=AT, verdict=Verdict.FAILED, reason="no memory: CUDA out of memory", failure=OUT_OF_MEMORY
+NO_MEMORY = Failure(
+    category=Category.DEVICE_OUT_OF_MEMORY,
+    signature=None,
+    stage=Stage.BOOT,
+    root_line="CUDA out of memory",
+    title="no memory",
 )
+NCCL = TrialFinished(at=AT, verdict=Verdict.FAILED, reason="peer gone: NCCL: remote closed", failure=LOST_PEER)
+OUT_OF_MEMORY = TrialFinished(at=AT, verdict=Verdict.FAILED, reason="no memory: CUDA out of memory", failure=NO_MEMORY)
 
 
 class Rank:
@@ -73,7 +82,7 @@ def test_a_follower_that_dies_is_the_trials_failure_with_its_root_line(
     before: list[Event], verdict: Verdict, stage: Stage
 ) -> None:
     leader = Rank(*before)
-    trial = SpanningTrial(leader, {"rank 1 on b": Rank(FOLLOWER_DIED, after=leader.said_all)})
+    trial = SpanningTrial(leader, {"rank 1 on b": Rank(OUT_OF_MEMORY, after=leader.said_all)})
     *events, last = trial.events()
     assert events == before
     assert isinstance(last, TrialFinished)
@@ -85,7 +94,7 @@ def test_a_follower_that_dies_is_the_trials_failure_with_its_root_line(
 
 
 def test_a_leader_brought_down_by_its_follower_does_not_hide_why() -> None:
-    follower = Rank(FOLLOWER_DIED)
+    follower = Rank(OUT_OF_MEMORY)
     *_, last = SpanningTrial(Rank(STARTED, NCCL, after=follower.said_all), {"rank 1 on b": follower}).events()
     assert isinstance(last, TrialFinished)
     assert "CUDA out of memory" in last.reason
@@ -94,6 +103,12 @@ def test_a_leader_brought_down_by_its_follower_does_not_hide_why() -> None:
 def test_a_leader_that_fails_by_itself_says_so() -> None:
     *_, last = SpanningTrial(Rank(STARTED, NCCL), {"rank 1 on b": Rank()}).events()
     assert last == NCCL
+
+
+def test_a_follower_that_misses_its_leader_does_not_hide_why_the_leader_died() -> None:
+    leader = Rank(STARTED, OUT_OF_MEMORY)
+    *_, last = SpanningTrial(leader, {"rank 1 on b": Rank(NCCL, after=leader.said_all)}).events()
+    assert last == OUT_OF_MEMORY
 
 
 def test_a_lost_follower_loses_the_trial() -> None:

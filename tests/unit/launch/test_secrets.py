@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shakedown.launch.log_writer import LogWriter
-from shakedown.launch.secrets import argv_secrets, hide_argv, hide_env, hide_values, secret_values
+from shakedown.launch.secrets import argv_secrets, hide_argv, hide_env, hide_in_json, secret_values
 
 
 @pytest.mark.parametrize(
@@ -29,8 +30,8 @@ def test_both_spellings_of_a_secret_argument_are_hidden():
 
 
 def test_secret_values_are_those_of_secret_names_and_long_enough_to_be_one():
-    env = {"HF_TOKEN": "hf_abcdef", "PATH": "/bin:/usr/bin", "API_KEY": "none"}
-    assert secret_values(env, {"api-key": "sk-1234567", "ctx-size": 4096}) == ("sk-1234567", "hf_abcdef")
+    env = {"HF_TOKEN": "hf_abcdefg", "PATH": "/bin:/usr/bin", "API_KEY": "none"}
+    assert secret_values(env, {"api-key": "sk-1234567", "ctx-size": 4096}) == ("hf_abcdefg", "sk-1234567")
 
 
 def test_values_of_secret_flags_are_found_in_both_spellings():
@@ -41,7 +42,12 @@ def test_values_of_secret_flags_are_found_in_both_spellings():
 
 
 def test_secret_values_are_hidden_wherever_they_stand():
-    assert hide_values('{"line": "key sk-1234567 refused"}', ["sk-1234567"]) == '{"line": "key *** refused"}'
+    told = '{"line": ["key sk-12\\"34567 refused", 1.5, null], "sk-12\\"34567": true}'
+    assert json.loads(hide_in_json(told, ['sk-12"34567'])) == {
+        "line": ["key *** refused", 1.5, None],
+        'sk-12"34567': True,
+    }
+    assert hide_in_json('{"line": "all is well"}', ["sk-1234567"]) == '{"line": "all is well"}'
 
 
 @given(

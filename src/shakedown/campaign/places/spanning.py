@@ -17,14 +17,16 @@ from shakedown.domain.errors import UserError
 from shakedown.domain.events import Event, ServerReady, TrialFinished
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.trial import Span, TrialRequest
-from shakedown.domain.words import Stage, Verdict
+from shakedown.domain.words import Category, Stage, Verdict
 from shakedown.engines.base import SpanningEngine
 from shakedown.engines.registry import engine_for
 from shakedown.plan.outcome import Plan
 
 LEADER = "leader"
 _BROUGHT_DOWN = (Verdict.FAILED, Verdict.CRASHED, Verdict.HUNG)
-"""What a leader comes to whose follower died: the follower knows better why."""
+"""What a leader comes to whose follower died."""
+_OF_OTHERS = (None, Category.COMMUNICATION, Category.HANG, Category.SYMPTOM_ONLY)
+"""Kinds of failure that a rank has when another one is gone."""
 
 
 class SpanningTrial:
@@ -115,6 +117,8 @@ class SpanningTrial:
         if self._died is None or (self._finished is not None and self._finished.verdict not in _BROUGHT_DOWN):
             return self._finished
         name, died = self._died
+        if self._finished is not None and _knows_why(self._finished) and not _knows_why(died):
+            return self._finished
         stage = Stage.LOAD if self._ready else Stage.BOOT
         failure = died.failure.model_copy(update={"stage": stage}) if died.failure is not None else None
         return died.model_copy(
@@ -124,6 +128,11 @@ class SpanningTrial:
                 "failure": failure,
             }
         )
+
+
+def _knows_why(event: TrialFinished) -> bool:
+    """Whether a rank's failure is more than that it missed another one."""
+    return event.failure is not None and event.failure.category not in _OF_OTHERS
 
 
 class SpanningPlace:

@@ -7,6 +7,7 @@ Exit code 255 says that Ray itself failed, as OpenSSH's does.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import select
 import subprocess
@@ -102,7 +103,7 @@ def main() -> None:
     from ray.exceptions import RayError
 
     try:
-        ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="error")
+        ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level=logging.ERROR)
         nodes = alive_nodes(ray)
         if node == "--nodes":
             cluster = {"address": ray.get_runtime_context().gcs_address, "nodes": nodes}

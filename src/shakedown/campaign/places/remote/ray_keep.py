@@ -7,6 +7,7 @@ it by its name.
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def main() -> None:
     import ray
 
     address, *order = sys.argv[1:]
-    ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="error")
+    ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level=logging.ERROR)
     match order:
         case ["launch", name, gpus, *words]:
             launch(ray, name, float(gpus), words)

@@ -200,7 +200,7 @@ class Relay:
 
 def begin(spool: Spool, order: dict[str, Any], orders: Orders) -> None:
     """Take in what a trial needs and write its spool; nothing is started yet."""
-    folder = cache_folder() / "inputs"
+    folder = spool.folder.parents[1] / "inputs"  # beside the spools: wherever the trial runs, it can read both
     places = {one["sha256"]: folder / one["sha256"] / one["name"] for one in order["inputs"]}
     wanted = [one for one in order["inputs"] if not places[one["sha256"]].exists()]
     say(frame("N", [one["sha256"] for one in wanted]))
