@@ -48,6 +48,7 @@ FROM_SOURCE = {
     "Blackwell.": "sglang/srt/configs/model_config.py (_verify_quantization), 0.5.10",
     "RuntimeError: Check failed: (std::get<0>(device_props) == 10) is false: This kernel requires 10.x architecture. "
     "Current device has SM 120": "flashinfer/csrc/trtllm_fused_moe_kernel_launcher.cu (FP4BlockScaleLauncher::init)",
+    "torch.OutOfMemoryError: CUDA out of memory": "c10/cuda/CUDACachingAllocator.cpp",
     "module = get_trtllm_moe_sm100_module()": "flashinfer/fused_moe/core.py",
     "ValueError: Speculative decoding for Qwen3_5MoeForConditionalGeneration is not compatible with radix cache when "
     "using --mamba-scheduler-strategy no_buffer. To use radix cache with speculative decoding, please use "

@@ -35,13 +35,15 @@ LINE_S = 0.02
 LOG_EVERY = 200
 
 FROM_SOURCE = {
-    r"ValueError: NvFp4 MoE backend 'FLASHINFER_TRTLLM' does not support the deployment configuration":
+    "NvFp# MoE backend 'FLASHINFER_TRTLLM' does not support the deployment configuration":
         "vllm/model_executor/layers/fused_moe/oracle/nvfp4.py (_make_log_unsupported)",
-    r"Using KV cache scaling factor #.* for fp8_e#m#": "vllm/model_executor/layers/quantization/kv_cache.py",
-    r"SpecDecoding metrics: Mean acceptance length": "vllm/v1/spec_decode/metrics.py (SpecDecodingLogging.log)",
-    r"EngineCore encountered a fatal error\.": "vllm/v1/engine/core.py (run_engine_core)",
-    r"Initializing a V# LLM engine .* speculative_config=SpeculativeConfig\(method='mtp'": "vllm/config/speculative.py",
-    r"vllm\.v#\.engine\.exceptions\.EngineDeadError: EngineCore encountered an issue": "vllm/v1/engine/exceptions.py",
+    "Using KV cache scaling factor": "vllm/model_executor/layers/quantization/kv_cache.py",
+    "SpecDecoding metrics: Mean acceptance length": "vllm/v1/spec_decode/metrics.py (SpecDecodingLogging.log)",
+    "EngineCore encountered a fatal error": "vllm/v1/engine/core.py (run_engine_core)",
+    "speculative_config=SpeculativeConfig": "vllm/config/speculative.py (SpeculativeConfig.__repr__)",
+    "EngineDeadError: EngineCore encountered an issue": "vllm/v1/engine/exceptions.py",
+    "Using TRITON_ATTN attention backend out of": "vllm/platforms/cuda.py, where the log at hand has FLASH_ATTN",
+    "torch.OutOfMemoryError: CUDA out of memory": "c10/cuda/CUDACachingAllocator.cpp",
 }  # fmt: skip
 NO_KERNELS = ("ValueError: NvFp4 MoE backend 'FLASHINFER_TRTLLM' does not support the deployment configuration since "
               "kernel does not support current device cuda.")  # fmt: skip
@@ -117,6 +119,7 @@ class Server:
     def _own(self, line: str) -> str:
         args = self.args
         line = re.sub(r"KV cache size: [\d,]+ tokens", f"KV cache size: {KV_TOKENS} tokens", line)
+        line = line.replace("Using FLASH_ATTN attention", f"Using {args.attention_backend or 'FLASH_ATTN'} attention")
         line = line.replace("kv_cache_dtype=auto", f"kv_cache_dtype={args.kv_cache_dtype}")
         if self.drafted:
             told = f"speculative_config=SpeculativeConfig(method='mtp', model=None, num_spec_tokens={self.drafted})"

@@ -46,10 +46,11 @@ def mend_beforehand(spec: CampaignSpec, engine: Engine, store: CampaignStore) ->
             f"would fail as {lesson.candidate.label} did ({failure.title}); launched with what helped there: {change}"
         )
         update = {"verdict": Verdict.PRUNED, "reason": reason, "rule": LEARNED, "mended_by": outcome.candidate.id}
-        store.put_candidate(record.model_copy(update=update))
         if store.candidate(outcome.candidate.id) is None:
             mended = outcome.candidate.model_copy(update={"label": f"{candidate.label} + {change}"})
             store.put_candidate(candidate_record(mended, engine, store))
+        # Last: whoever is named as the mender is there, even if this process is killed between the two.
+        store.put_candidate(record.model_copy(update=update))
 
 
 def _proven(records: list[CandidateRecord], trials: list[TrialRecord]) -> dict[str, tuple[FailedLaunch, Failure]]:

@@ -189,14 +189,16 @@ class SGLang:
         steps = metrics.total("sglang:spec_verify_calls_total")
         finished = metrics.total("sglang:num_requests_total")
         width = metrics.highest("sglang:spec_num_draft_tokens")
-        accepted = None
-        if steps and generated is not None:
-            accepted = max(generated - steps - (finished or 0.0), 0.0)
+        accepted = drafted = None
+        if steps is not None and generated is not None:
+            accepted = max(generated - steps - (finished or 0.0), 0.0) if steps else 0.0
+        if steps is not None and (width or not steps):
+            drafted = steps * ((width or 1.0) - 1)
         return CounterWindow(
             prompt_tokens=metrics.total("sglang:prompt_tokens_total"),
             generated_tokens=generated,
             drafts=steps,
-            drafted_tokens=steps * (width - 1) if steps is not None and width else None,
+            drafted_tokens=drafted,
             accepted_tokens=accepted,
             finished_requests=finished,
             accept_length=metrics.highest("sglang:spec_accept_length"),

@@ -53,11 +53,12 @@ def observe(points: Iterable[PointSummary]) -> Speculation | None:
     accepted = _total(counted, lambda counters: counters.accepted_tokens)
     decoded = generated - _total(counted, lambda counters: counters.finished_requests)
     steps = decoded - accepted
+    drafts_known = all(counters.drafts is not None for counters in counted)
+    verified = _total(counted, lambda counters: counters.drafts) if drafts_known else steps
+    # Drafts that were accepted beyond a request's limit are counted and never sent: then there were more steps.
+    steps = max(steps, verified)
     if steps <= 0:
         return None
-    drafts_known = all(counters.drafts is not None for counters in counted)
-    # Two readings of counters are not one instant: a window may hold a draft more than steps.
-    verified = min(_total(counted, lambda counters: counters.drafts), steps) if drafts_known else steps
     return Speculation(
         accept_length=1 + accepted / verified if verified else 1.0,
         tokens_per_step=decoded / steps,

@@ -270,6 +270,12 @@ def test_sglang_steps_without_a_count_of_requests_still_give_accepted_tokens() -
     assert (window.drafts, window.drafted_tokens, window.accepted_tokens) == (40.0, None, 60.0)
 
 
+def test_sglang_that_never_verified_a_draft_says_so() -> None:
+    window = SGLANG.counters("sglang:generation_tokens_total 100.0\nsglang:spec_verify_calls_total 0.0\n")
+    assert (window.drafts, window.drafted_tokens, window.accepted_tokens) == (0.0, 0.0, 0.0)
+    assert SGLANG.counters("sglang:generation_tokens_total 100.0\n").drafted_tokens is None
+
+
 def test_an_older_name_of_the_information_is_read_too() -> None:
     told = {"version": "0.5.8", "max_running_requests": 12}
     assert SGLANG.effective_settings([None, told, None], [])["max_running_requests"] == 12

@@ -22,7 +22,7 @@ from shakedown.judge.view import Judged
 
 
 class Meaning(Enum):
-    """What it means that two options are equal."""
+    """What it means that two options are equal; what most needs an explanation first."""
 
     SUSPICIOUS = "the change alters the step itself"
     INERT = "an on/off flag that changed nothing"
@@ -64,9 +64,17 @@ class OptionPair:
 
 
 def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
-    """Pairs of options that are equal in the given sense."""
+    """Pairs of options that are equal in the given sense.
+
+    One sentence for a pair: what most needs an explanation, where noise sorted its comparisons differently.
+    """
+    yield from (pair for pair, found in _sorted_pairs(judged) if found is meaning)
+
+
+def _sorted_pairs(judged: Judged) -> Iterator[tuple[OptionPair, Meaning]]:
     told = {frozenset((comparison.a, comparison.b)): comparison for comparison in judged.comparisons}
     pairs: dict[tuple[str, str, str], OptionPair] = {}
+    meanings: dict[tuple[str, str, str], set[Meaning]] = {}
     for first, second, name in judged.one_dimension_pairs:
         comparison = told.get(frozenset((first, second)))
         if comparison is None:
@@ -77,9 +85,12 @@ def equal_options(judged: Judged, meaning: Meaning) -> Iterator[OptionPair]:
             key, a, b = (name, key[2], key[1]), b, a
         pair = pairs.setdefault(key, OptionPair(*key))
         pair.compared += 1
-        if _meaning(judged, a, b, comparison) is meaning:
+        found = _meaning(judged, a, b, comparison)
+        if found is not None:
             pair.equal.append((a, b, _seen_from(a, comparison)))
-    yield from (pair for pair in pairs.values() if pair.equal)
+            meanings.setdefault(key, set()).add(found)
+    for key, found_here in meanings.items():
+        yield pairs[key], next(meaning for meaning in Meaning if meaning in found_here)
 
 
 def _seen_from(a: Candidate, comparison: Comparison) -> Comparison:

@@ -19,7 +19,7 @@ def find(judged: Judged) -> Iterator[Finding]:
             kind=KIND,
             summary=(
                 f"{pair.dimension} was accepted and changed nothing: {pair.a} and {pair.b} are equal within "
-                f"{100 * judged.evidence.margin:g} % at every point{pair.where()}."
+                f"{100 * judged.evidence.margin:g} %{pair.where()}, point by point."
             ),
             evidence={"dimension": pair.dimension, "options": [pair.a, pair.b], "pairs": pair.ratios(judged)},
             candidates=pair.candidates(),

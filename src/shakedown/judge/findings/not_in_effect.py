@@ -10,6 +10,7 @@ from shakedown.domain.words import FindingKind
 from shakedown.judge.settings import as_text, asks_for_speculation, is_off
 from shakedown.judge.speculation import Speculation, observe
 from shakedown.judge.view import Judged
+from shakedown.judge.wording import listed
 
 KIND = FindingKind.NOT_IN_EFFECT
 
@@ -34,7 +35,7 @@ def find(judged: Judged) -> Iterator[Finding]:
     for record in judged.evidence.candidates:
         if judged.trials.get(record.candidate.id):
             yield from _speculation(judged, record)
-            yield from _settings(judged, record)
+    yield from _settings(judged)
 
 
 def _speculation(judged: Judged, record: CandidateRecord) -> Iterator[Finding]:
@@ -85,20 +86,28 @@ def _what_it_did(seen: Speculation) -> str:
     return f"gave {seen.accept_length:.2f} tokens a step"
 
 
-def _settings(judged: Judged, record: CandidateRecord) -> Iterator[Finding]:
-    candidate = record.candidate
-    for argument, key in _READ_BACK.items():
-        if argument not in candidate.args:
-            continue
-        asked, said = as_text(candidate.args[argument]), judged.effective(candidate.id, key)
-        if said is None or asked.lower() in _LEFT_TO_THE_SERVER or _normal(asked) == _normal(str(said)):
-            continue
+def _settings(judged: Judged) -> Iterator[Finding]:
+    """Values read back as others; candidates that were asked for the same and got the same are one finding."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for record in judged.evidence.candidates:
+        candidate = record.candidate
+        for argument, key in _READ_BACK.items():
+            if argument not in candidate.args:
+                continue
+            asked, said = as_text(candidate.args[argument]), judged.effective(candidate.id, key)
+            if said is None or asked.lower() in _LEFT_TO_THE_SERVER or _normal(asked) == _normal(str(said)):
+                continue
+            groups.setdefault((argument, asked, str(said)), []).append(candidate.id)
+    for (argument, asked, effective), candidates in groups.items():
+        names = listed([judged.label(candidate_id) for candidate_id in candidates])
+        were, run = ("was", "runs") if len(candidates) == 1 else ("were", "run")
+        server = "server" if len(candidates) == 1 else "servers"
         yield Finding(
             kind=KIND,
-            summary=f"{judged.label(candidate.id)} was asked for {argument} {asked}, and the server runs with {said}.",
-            evidence={"argument": argument, "asked": asked, "effective": said},
-            candidates=(candidate.id,),
-            advice=f"Do not read its figures as those of {argument} {asked}; find in the log why it was changed.",
+            summary=f"{names} {were} asked for {argument} {asked}, and the {server} {run} with {effective}.",
+            evidence={"argument": argument, "asked": asked, "effective": effective},
+            candidates=tuple(candidates),
+            advice=f"Do not read these figures as those of {argument} {asked}; find in the log why it was changed.",
         )
 
 
