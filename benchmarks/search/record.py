@@ -2,6 +2,7 @@
 
 Every combination is launched once, in a shuffled order, and measured under two workloads, which gives two landscapes.
 The reference is launched again between, so that drift of the machine is on record. Writes ``landscapes/*.json``.
+With ``--limit-s`` it stops after so long and goes on when it is run again, from ``landscapes/recording.jsonl``.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 from benchmarks.search.families import RECORDED
 
 DIMENSIONS = {
-    "threads": ("2", "1", "3"),
-    "parallel": ("4", "1", "2"),
-    "ubatch": ("512", "128", "32"),
+    "threads": ("2", "1"),
+    "parallel": ("4", "1"),
+    "ubatch": ("512", "32"),
     "kv": ("f16", "q8_0"),
     "flash": ("on", "off"),
     "spec": ("off", "ngram"),
@@ -33,6 +36,7 @@ WORKLOADS = {"llamacpp_decode": (4, 4, 12, 12), "llamacpp_prefill": (2, 2, 100, 
 """Concurrency, requests, prompt words, output tokens."""
 WORDS = ("ship", "port", "dawn", "crew", "rope", "sail", "water", "bread", "salt", "way", "north", "wind", "night")
 REFERENCE_EVERY = 20
+RECORD = RECORDED / "recording.jsonl"
 
 Choice = tuple[str, ...]
 
@@ -106,41 +110,57 @@ def launch(model: str, choice: Choice) -> dict[str, float | None] | None:
 
 
 def record(model: str, limit_s: float) -> None:
+    """Measure what the record does not hold yet, for so long; once it is whole, write the landscapes."""
     choices = list(itertools.product(*DIMENSIONS.values()))
+    done = [] if not RECORD.exists() else [json.loads(line) for line in RECORD.read_text().splitlines()]
+    started = time.monotonic()
+    have = Counter(tuple(row["choice"]) for row in done)
+    for number, choice in enumerate(course(choices)):
+        have[choice] -= 1
+        if have[choice] >= 0:
+            continue
+        if time.monotonic() - started > limit_s:
+            raise SystemExit(f"{len(done)} launches are recorded; run this again to go on")
+        done.append({"choice": choice, "shown": launch(model, choice)})
+        with RECORD.open("a") as lines:
+            lines.write(json.dumps(done[-1]) + "\n")
+        print(number, done[-1], flush=True)
+    for workload in WORKLOADS:
+        write(workload, choices, done)
+    RECORD.unlink()
+
+
+def course(choices: list[Choice]) -> list[Choice]:
+    """Put all combinations into a shuffled order, the reference first and again after every twenty."""
     order = choices[1:]
     random.Random(0).shuffle(order)
-    reference = choices[0]
-    shown: dict[Choice, dict[str, float | None] | None] = {}
-    references = [launch(model, reference)]
-    started = time.monotonic()
-    for number, choice in enumerate(order):
-        if time.monotonic() - started > limit_s:
-            raise SystemExit(f"{number} of {len(order)} measured within {limit_s:.0f} s; nothing was written")
-        shown[choice] = launch(model, choice)
-        if number % REFERENCE_EVERY == REFERENCE_EVERY - 1:
-            references.append(launch(model, reference))
-        print(number, choice, shown[choice], flush=True)
-    for workload, traffic in WORKLOADS.items():
-        again = [value[workload] for value in references if value is not None]
-        level = [value for value in again if value is not None]
-        shown[reference] = {**(shown.get(reference) or {}), workload: statistics.median(level)}
-        rows = []
-        for choice in choices:
-            measured = shown[choice]
-            value = None if measured is None else measured[workload]
-            verdict = "failed" if measured is None else "crashed" if value is None else "qualified"
-            rows.append({"choice": choice, "verdict": verdict, "objective": value and round(value, 2)})
-        content = {
-            "what": "llama.cpp (wheel xllamacpp), SmolLM2-135M-Instruct Q4_1, 2 shared CPU cores, one launch each",
-            "unit": "prompt and output tokens per second",
-            "workload": dict(zip(("concurrency", "requests", "words", "output"), traffic, strict=True)),
-            "dimensions": DIMENSIONS,
-            "interacting": INTERACTING,
-            "reference_again": [round(value, 2) for value in level],
-        }
-        head = json.dumps(content, indent=1).rstrip("}\n")
-        body = ",\n".join(json.dumps(row) for row in rows)
-        (RECORDED / f"{workload}.json").write_text(f'{head},\n "arms": [\n{body}\n]}}\n')
+    pieces = [order[at : at + REFERENCE_EVERY] for at in range(0, len(order), REFERENCE_EVERY)]
+    return [choice for piece in pieces for choice in (choices[0], *piece)]
+
+
+def write(workload: str, choices: list[Choice], done: list[dict[str, Any]]) -> None:
+    """Write one landscape; the reference has the median of its launches."""
+    shown: dict[Choice, list[float | None]] = {}
+    for row in done:
+        shown.setdefault(tuple(row["choice"]), []).append(row["shown"] and row["shown"][workload])
+    started = {tuple(row["choice"]) for row in done if row["shown"] is not None}
+    rows = []
+    for choice in choices:
+        values = [value for value in shown[choice] if value is not None]
+        verdict = "qualified" if values else "crashed" if choice in started else "failed"
+        objective = round(statistics.median(values), 2) if values else None
+        rows.append({"choice": choice, "verdict": verdict, "objective": objective})
+    content = {
+        "what": "llama.cpp (wheel xllamacpp), SmolLM2-135M-Instruct Q4_1, 2 CPU cores, one launch each",
+        "unit": "prompt and output tokens per second",
+        "workload": dict(zip(("concurrency", "requests", "words", "output"), WORKLOADS[workload], strict=True)),
+        "dimensions": DIMENSIONS,
+        "interacting": INTERACTING,
+        "reference_again": [value and round(value, 2) for value in shown[choices[0]]],
+    }
+    head = json.dumps(content, indent=1).rstrip("}\n")
+    body = ",\n".join(json.dumps(row) for row in rows)
+    (RECORDED / f"{workload}.json").write_text(f'{head},\n "arms": [\n{body}\n]}}\n')
 
 
 if __name__ == "__main__":

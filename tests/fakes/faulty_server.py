@@ -59,6 +59,9 @@ class FaultyServer:
     reasons: bool = False
     owner: str = "toy"
     props: bool = True
+    port: int = 0
+    pause_s: float = 0.001
+    """Between two events of a stream."""
     running: int = 0
     peak: int = 0
     joined: int = 0
@@ -69,7 +72,7 @@ class FaultyServer:
         self.model = ToyModel(self.noise, 4000 if self.fault == "drift_beyond_4000" else None)
         self.free = threading.Semaphore(self.slots)
         self.lock = threading.Lock()
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self), bind_and_activate=False)
+        self.http = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self), bind_and_activate=False)
         self.http.request_queue_size = 128
         self.http.daemon_threads = True
         self.http.block_on_close = False
@@ -182,7 +185,9 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def do_GET(self) -> None:
-            if self.path == "/v1/models":
+            if self.path == "/health":
+                self.reply({"status": "ok"})
+            elif self.path == "/v1/models":
                 self.reply({"data": [{"id": "toy", "owned_by": server.owner}]})
             elif self.path == "/props" and server.props:
                 length = 64 if fault == "short_context" else server.context_tokens
@@ -290,7 +295,7 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
                 if fault == "stream_drops_pieces" and number % 4 == 3:
                     continue
                 self.event({"delta": {"content": text}} if chat else {"text": text})
-                time.sleep(0.001)
+                time.sleep(server.pause_s)
             self.event({"delta": {}, "finish_reason": finish})
             self.event(None, usage)
             self.wfile.write(b"data: [DONE]\n\n")

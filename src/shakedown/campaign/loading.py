@@ -11,7 +11,7 @@ from shakedown.client.clock import wall_time
 from shakedown.client.control import ControlClient
 from shakedown.domain.errors import ClientError
 from shakedown.domain.events import Event, PointFinished, PointProgress, PointStarted
-from shakedown.domain.metric import CounterWindow
+from shakedown.domain.metric import CounterWindow, PointSummary
 from shakedown.domain.trial import TrialRequest
 from shakedown.domain.workload import PointPlan, Target
 from shakedown.engines.base import Engine
@@ -55,8 +55,8 @@ class LoadStage:
         self._pool.close()
         self._control.close()
 
-    def measure(self, plan: PointPlan) -> bool:
-        """Measure one point and emit its events; False if not a single request of it succeeded."""
+    def measure(self, plan: PointPlan) -> PointSummary:
+        """Measure one point and emit its events."""
         workload, level = plan.workload, plan.level
         place = {
             "workload": workload.name,
@@ -81,7 +81,7 @@ class LoadStage:
         write_parquet(result.records, self._folder / name)
         if not result.summary.interrupted:
             self._emit(PointFinished(at=wall_time(), point=result.summary, records_file=name))
-        return result.summary.ok > 0 or result.summary.interrupted
+        return result.summary
 
     def _sample(self) -> CounterWindow | None:
         if self._engine.metrics_path is None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from statistics import median
+
+from shakedown.campaign.library import REUSED
 from shakedown.campaign.requests import point_plans
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
@@ -15,32 +18,48 @@ class Pace:
     def __init__(self, spec: CampaignSpec) -> None:
         self._spec = spec
         self.points_per_launch = len(point_plans(spec.workloads()))
+        self._took: dict[str, float] = {}
 
-    def launch_s(self, store: CampaignReader) -> float | None:
-        """Mean wall time of a launch that was measured to its end, else of any launch."""
-        finished = [trial for trial in store.trials() if trial.state == "finished" and trial.ended_at is not None]
-        whole = [trial for trial in finished if len(trial.points) == self.points_per_launch] or finished
-        if not whole:
-            return None
-        return sum((trial.ended_at or trial.begun_at) - trial.begun_at for trial in whole) / len(whole)
+    def note(self, trial_id: str, seconds: float) -> None:
+        """Remember how long a launch of this session took, by a clock that nobody sets."""
+        self._took[trial_id] = seconds
+
+    def launch_s(self, store: CampaignReader, *, whole: bool) -> float | None:
+        """Median time of the launches so far; ``whole``: of those measured to their end, where there are any.
+
+        Earlier sessions left wall times only; a clock that was set spoils a few of them, and the median bears that.
+        """
+        reused = store.fact(REUSED) or {}
+        finished = [
+            trial
+            for trial in store.trials()
+            if trial.state == "finished" and trial.ended_at is not None and trial.id not in reused
+        ]
+        if whole:
+            finished = [trial for trial in finished if len(trial.points) == self.points_per_launch] or finished
+        took = [self._took.get(trial.id, (trial.ended_at or trial.begun_at) - trial.begun_at) for trial in finished]
+        return max(0.0, median(took)) if took else None
 
     def left_s(self, store: CampaignReader, result: CampaignResult) -> float | None:
-        """Predicted seconds until every candidate has been launched once, within the budget."""
-        each = self.launch_s(store)
+        """Predicted seconds until every candidate has been launched once, within the budget.
+
+        From what launches really took, those that failed early or were cut short included.
+        """
+        each = self.launch_s(store, whole=False)
         if each is None:
             return None
         left = each * sum(candidate.verdict is Verdict.NOT_RUN for candidate in result.candidates)
-        budget = self._budget_left_s(store)
-        return left if budget is None else min(left, budget)
+        budget = self.budget_left_s(store)
+        return left if budget is None else min(left, max(0.0, budget))
 
     def launches_left(self, store: CampaignReader) -> int | None:
-        """Launches that the budget still pays for; None without a budget or before anything is known."""
-        budget, each = self._budget_left_s(store), self.launch_s(store)
+        """Launches, measured to their end, that the budget still pays for; None without one or if nothing is known."""
+        budget, each = self.budget_left_s(store), self.launch_s(store, whole=True)
         if budget is None:
             return None
         if budget <= 0:
             return 0
-        return None if each is None else int(budget // each)
+        return None if not each else int(budget // each)
 
     def position(self, store: CampaignReader) -> tuple[int, int]:
         """Number of the launch that just began, and of launches planned so far."""
@@ -54,6 +73,12 @@ class Pace:
         ]
         return len(begun), len(begun) + len(waiting)
 
-    def _budget_left_s(self, store: CampaignReader) -> float | None:
+    def is_over(self, store: CampaignReader) -> bool:
+        """Whether the budget is spent."""
+        left = self.budget_left_s(store)
+        return left is not None and left <= 0
+
+    def budget_left_s(self, store: CampaignReader) -> float | None:
+        """Seconds of the budget that are left, negative when overdrawn; None without a budget."""
         budget = self._spec.campaign.budget_s
         return None if budget is None else budget - store.wall_s()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.spec import CampaignSpec, load_levels
-from shakedown.domain.trial import Gates, Limits, TrialRequest
+from shakedown.domain.trial import Gates, Limits, Race, TrialRequest
 from shakedown.domain.workload import LoadLevel, PointPlan, Workload
 
 REFERENCE_FILE = Path("reference") / "reference.json"
@@ -19,7 +19,15 @@ OPEN_LOOP_S = 30.0
 """Length of an open-loop point for which no request count was given."""
 
 
-def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, trial_folder: Path) -> TrialRequest:
+def trial_request(
+    spec: CampaignSpec,
+    record: CandidateRecord,
+    *,
+    folder: Path,
+    trial_folder: Path,
+    race: Race | None = None,
+    time_left_s: float | None = None,
+) -> TrialRequest:
     """Build the request of one launch.
 
     The first candidate without lossy settings writes the reference's log-probabilities; all others compare with them.
@@ -29,6 +37,8 @@ def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, 
         record: what to launch.
         folder: the results folder.
         trial_folder: where this launch keeps its log and records.
+        race: what ends its load early; None: nothing.
+        time_left_s: what the budget leaves to it; None: no limit.
     """
     reference = (folder / REFERENCE_FILE).resolve()
     writes = not reference.exists() and not record.lossy
@@ -46,6 +56,8 @@ def trial_request(spec: CampaignSpec, record: CandidateRecord, *, folder: Path, 
         ),
         points=point_plans(workloads),
         limits=limits_of(spec),
+        race=race,
+        time_left_s=time_left_s,
     )
 
 

@@ -8,6 +8,7 @@ from shakedown import __version__
 from shakedown.campaign.crew import hosts_apart, hosts_lost, pooled_trials
 from shakedown.campaign.enrol import PLAN
 from shakedown.campaign.forced import FORCED
+from shakedown.campaign.library import REUSED
 from shakedown.client.clock import wall_time
 from shakedown.domain.errors import StoreError
 from shakedown.domain.result import CampaignResult
@@ -65,6 +66,7 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
         machine=facts.get("machine", {}),
         model=facts.get("model", {}),
         engine=facts.get("engine", {}),
+        reused={trial: str(folder) for trial, folder in facts.get(REUSED, {}).items()},
         ceilings=planned_ceilings(plan.ceiling, spec.workloads()),
         forced_runs=tuple(ForcedRun.model_validate(run) for run in _list(facts.get(FORCED, {}).get("runs"))),
     )

@@ -15,6 +15,7 @@ from shakedown.campaign.forced import FORCED, forced_launches, forced_points, ru
 from shakedown.campaign.foresight import mend_beforehand
 from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.learn import learn
+from shakedown.campaign.library import find_earlier, reuse
 from shakedown.campaign.mend import mend
 from shakedown.campaign.pace import Pace
 from shakedown.campaign.places.base import Place, RunningTrial
@@ -23,7 +24,7 @@ from shakedown.campaign.requests import REFERENCE_FILE, limits_of, trial_request
 from shakedown.campaign.results import ENDED, judge_campaign
 from shakedown.campaign.search import NextLaunch, next_launch
 from shakedown.campaign.subject import Progress, Subject
-from shakedown.client.clock import wall_time
+from shakedown.client.clock import now_ns, wall_time
 from shakedown.domain.errors import PlaceError
 from shakedown.domain.events import TrialFinished
 from shakedown.domain.failure import Failure
@@ -58,6 +59,7 @@ class CampaignRunner:
         tell: told, in a sentence, what takes time before the first launch.
         interrupt: asked between events whether to stop.
         apart: hosts of the place that are known to differ from the others, and in what.
+        reuse_earlier: take launches of earlier campaigns that were made under the same conditions.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class CampaignRunner:
         tell: Progress,
         interrupt: Interrupt,
         apart: Mapping[str, str] | None = None,
+        reuse_earlier: bool = False,
     ) -> None:
         self._subject = subject
         self._spec = subject.spec
@@ -78,6 +81,7 @@ class CampaignRunner:
         self._tell = tell
         self._announce = Announcer(watch)
         self._interrupt = interrupt
+        self._reuse = reuse_earlier
         self._engine = engine_for(subject.spec.engine.kind)
         self._strategy = strategy_for(subject.spec.campaign.strategy)
         self._pace = Pace(subject.spec)
@@ -100,14 +104,12 @@ class CampaignRunner:
         enrol(self._subject, self._engine, self._store, plan=self._place.plan, tell=self._tell, one_machine=local)
         self._interrupt.on_stop = self._on_stop
         try:
+            self._look_back()
             self._take_up()
-            for trial in pooled_trials(self._store):
-                # A campaign that was killed between a trial's last event and its remedy owes the remedy.
-                if trial.state == "finished" and not self._interrupt.requested:
-                    self._conclude(trial.id)
             result = self._judge()
             self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
-            result = self._go_on(result)
+            self._settle()
+            result = self._go_on(self._judge())
         finally:
             # The store may be full or a trial speak nonsense: no server must outlive the campaign's interest in it.
             self._trials.stop()
@@ -125,6 +127,27 @@ class CampaignRunner:
             self._trials.leave()
         else:
             self._trials.stop()
+
+    def _look_back(self) -> None:
+        """Take from earlier campaigns what still holds, or say that it could be taken; only before the first launch."""
+        if self._store.trials():
+            return
+        earlier = find_earlier(self._spec, self._subject.facts(), self._store, self._tell)
+        for campaign in earlier:
+            how = "taken from" if self._reuse else "could be taken, with --reuse, from"
+            self._tell(f"{len(campaign.trials)} launches under the same conditions {how} {campaign.folder}")
+        if self._reuse:
+            reuse(self._store, earlier)
+
+    def _settle(self) -> None:
+        """Do what a campaign that was killed between a trial's last event and its consequences still owes.
+
+        All remedies before any lesson: a failure that will be mended teaches nothing.
+        """
+        for trial in pooled_trials(self._store):
+            if trial.state == "finished":
+                self._apply_remedy(trial.id)
+        self._learn()
 
     def _take_up(self) -> None:
         """Go on with trials that an earlier process of this campaign left; those that are gone count for nothing."""
@@ -165,14 +188,14 @@ class CampaignRunner:
         for host in self._crew.idle:
             if self._interrupt.requested:
                 return
-            record = self._for_host(host, result) if host in self._crew.left else None
-            if record is not None:
-                self._launch(record, host)
+            launch = self._for_host(host, result) if host in self._crew.left else None
+            if launch is not None:
+                self._launch(launch, host)
         if not self._crew.left and not self._interrupt.requested and self._next(result) is not None:
             lost = "; ".join(f"{host}: {reason}" for host, reason in (self._crew.lost | self._crew.apart).items())
             raise PlaceError(f"no host is left to go on with ({lost}); run the same command again to resume")
 
-    def _for_host(self, host: str, result: CampaignResult) -> CandidateRecord | None:
+    def _for_host(self, host: str, result: CampaignResult) -> NextLaunch | None:
         """What ``host`` is to launch now: the reference until it is proven equal, then whatever is next.
 
         While the reference is not measured anywhere, the first host alone is at work.
@@ -182,12 +205,12 @@ class CampaignRunner:
         proven = {name for name in where if name in self._crew.left} or {self._crew.left[0]}
         if host in proven:
             if self._again:
-                return self._again.pop()
-            launch = self._next(result)
-            return launch.record if launch is not None else None
+                return NextLaunch(self._again.pop(), "again")
+            return self._next(result)
         if not where or reference is None or self._next(result) is None:
             return None
-        return self._store.candidate(reference)
+        record = self._store.candidate(reference)
+        return NextLaunch(record, "reference") if record is not None else None
 
     def _next(self, result: CampaignResult) -> NextLaunch | None:
         launches_left = self._pace.launches_left(self._store)
@@ -241,13 +264,17 @@ class CampaignRunner:
         if self._interrupt.requested:
             running.interrupt()
 
-    def _launch(self, record: CandidateRecord, host: str) -> None:
+    def _launch(self, launch: NextLaunch, host: str) -> None:
+        record = launch.record
         trial_id = self._store.begin_trial(record.candidate.id)
+        begun_ns = now_ns()
         request = trial_request(
             self._spec,
             record,
             folder=self._store.folder,
             trial_folder=self._store.trial_folder(trial_id),
+            race=launch.race,
+            time_left_s=self._pace.budget_left_s(self._store),
         )
         self._crew.begin(trial_id, host)
         try:
@@ -258,6 +285,7 @@ class CampaignRunner:
             self._tell(f"{host} is given up: {error}")
             return
         self._follow(trial_id, record, host, running)
+        self._under_way[trial_id].begun_ns = begun_ns
 
     def _follow(self, trial_id: str, record: CandidateRecord, host: str, running: RunningTrial) -> None:
         index, of = self._pace.position(self._store)
@@ -276,27 +304,34 @@ class CampaignRunner:
         self._crew.end(launch.host, lost=lost.reason if lost else None, gone=lost is not None and lost.host_gone)
         if over.left:
             return
+        if launch.begun_ns is not None:
+            self._pace.note(over.trial_id, (now_ns() - launch.begun_ns) / 1e9)
         finished = launch.finished
         if lost is not None and not finished:
             self._tell(f"{launch.host}: {launch.record.candidate.label}: {lost.reason}; it is run again")
-        elif not finished and not self._interrupt.requested:
+        elif not finished and not self._interrupt.requested and not self._pace.is_over(self._store):
             finished = self._trial_process_died(launch.record.candidate.id, over.trial_id, over.running.ending())
         if not finished:
             self._store.mark_broken(over.trial_id)
             return
         if not self._host_counts(launch, over.trial_id):
             return
-        self._conclude(over.trial_id)
+        if not self._apply_remedy(over.trial_id):
+            self._learn()
 
-    def _conclude(self, trial_id: str) -> None:
-        """Draw from a finished launch what it teaches: a remedy's candidate, the same launch again, others pruned."""
+    def _apply_remedy(self, trial_id: str) -> bool:
+        """Add the candidate that a remedy makes of a failed launch, or have the launch made again; whether one did."""
         mended = mend(self._spec, self._engine, self._store, trial_id)
-        if mended is not None and mended.is_new:
+        if mended is None:
+            return False
+        if mended.is_new:
             self._announce.added(mended.record, mended.failed, mended.change)
-        elif mended is not None:
-            owed = {record.candidate.id for record in self._again}
-            self._again += [] if mended.record.candidate.id in owed else [mended.record]
-        elif not self._spec.campaign.launch_pruned:
+        elif mended.record.candidate.id not in {record.candidate.id for record in self._again}:
+            self._again.append(mended.record)
+        return True
+
+    def _learn(self) -> None:
+        if not self._spec.campaign.launch_pruned:
             learn(self._engine, self._store)
             mend_beforehand(self._spec, self._engine, self._store)
 
@@ -338,6 +373,8 @@ class _UnderWay:
     record: CandidateRecord
     host: str
     finished: bool = False
+    begun_ns: int | None = None
+    """By the monotonic clock; None for a trial that an earlier process began."""
 
 
 def _candidate(result: CampaignResult, candidate_id: str) -> CandidateResult:

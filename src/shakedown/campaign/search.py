@@ -9,8 +9,11 @@ from typing import Literal
 from shakedown.domain.record import CandidateRecord, TrialRecord
 from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
+from shakedown.domain.trial import Race
 from shakedown.domain.words import Verdict
+from shakedown.judge.race import race_against
 from shakedown.plan.strategies.base import Arm, Observation, SearchState, Strategy
+from shakedown.plan.strategies.standing import launch_spread
 
 LAUNCHED = (Verdict.FAILED, Verdict.CRASHED, Verdict.HUNG, Verdict.GARBAGE, Verdict.INACCURATE, Verdict.QUALIFIED)
 
@@ -20,7 +23,9 @@ class NextLaunch:
     """One launch to make."""
 
     record: CandidateRecord
-    purpose: Literal["reference", "explore", "confirm", "drift", "prove_rule", "find_culprit"]
+    purpose: Literal["reference", "explore", "confirm", "drift", "prove_rule", "find_culprit", "again"]
+    race: Race | None = None
+    """Of an exploring launch: against the best so far."""
 
 
 def next_launch(
@@ -64,7 +69,22 @@ def next_launch(
     first = _lossless_first(record, records, trials, has_reference=has_reference)
     if first is not None and first.candidate.id in running:
         return None  # it writes what the one asked for is compared with
-    return NextLaunch(first or record, ask.purpose)
+    race = _race(spec, state, result) if ask.purpose == "explore" else None
+    return NextLaunch(first or record, ask.purpose, race)
+
+
+def _race(spec: CampaignSpec, state: SearchState, result: CampaignResult) -> Race | None:
+    best = next((one for one in result.candidates if result.winner and one.id == result.winner.id), None)
+    if best is None:
+        return None
+    return race_against(
+        best.label,
+        best.points,
+        launches=max(1, len(best.launch_ratios)),
+        launch_spread=launch_spread(state),
+        objective=spec.campaign.objective,
+        workload_weights={workload.name: workload.weight for workload in spec.workload},
+    )
 
 
 def _lossless_first(

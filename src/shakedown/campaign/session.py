@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shakedown.campaign.equal_hosts import unlike_the_first
 from shakedown.campaign.interrupt import stop_signals
+from shakedown.campaign.library import remember
 from shakedown.campaign.loader import LoadedCampaign
 from shakedown.campaign.places.registry import open_place
 from shakedown.campaign.results import write_result
@@ -15,9 +16,12 @@ from shakedown.campaign.runner import CampaignRunner, Ended
 from shakedown.domain.progress import Watch
 from shakedown.launch.orphans import find_orphans, kill_orphans
 from shakedown.store.campaign_store import CampaignStore
+from shakedown.store.lock import machine_claim
 
 
-def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Callable[[str], None]) -> Ended:
+def run_campaign(
+    loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Callable[[str], None], reuse_earlier: bool = False
+) -> Ended:
     """Run or resume a campaign at the place it names; the folder then holds ``result.json``.
 
     Args:
@@ -25,6 +29,7 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
         folder: results folder, made if missing.
         watch: told what happens while it runs.
         tell: told, in a sentence, what takes time before the first launch.
+        reuse_earlier: take launches of earlier campaigns that were made under the same conditions.
 
     Raises:
         UserError: what the file names cannot be used, or the folder belongs to something else.
@@ -37,6 +42,7 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
             tell(f"{host} is set apart: {reason}")
         with (
             stop_signals() as interrupt,
+            machine_claim() as other,
             CampaignStore.create_or_open(
                 folder,
                 name=loaded.spec.campaign.name,
@@ -45,6 +51,8 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
                 spec=loaded.spec.model_dump(mode="json", exclude={"place"}),
             ) as store,
         ):
+            if other is not None:
+                tell(f"{other} runs a campaign from this machine too; here, each spoils the other's numbers")
             _clear_orphans(folder, tell)
             ended = CampaignRunner(
                 next(iter(subjects.values())),
@@ -54,8 +62,10 @@ def run_campaign(loaded: LoadedCampaign, folder: Path, *, watch: Watch, tell: Ca
                 tell=tell,
                 interrupt=interrupt,
                 apart=apart,
+                reuse_earlier=reuse_earlier,
             ).run()
     write_result(folder, ended.result)
+    remember(folder)
     return ended
 
 

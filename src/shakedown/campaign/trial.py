@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shakedown.campaign.loading import LoadStage
 from shakedown.checks.runner import run_checks
-from shakedown.client.clock import wall_time
+from shakedown.client.clock import now_ns, wall_time
 from shakedown.client.control import ControlClient
 from shakedown.diagnose.diagnose import diagnose_lines
 from shakedown.diagnose.warnings import warnings_in
@@ -20,11 +20,13 @@ from shakedown.domain.check import CheckResult
 from shakedown.domain.errors import ClientError, UserError
 from shakedown.domain.events import CheckFinished, Event, ServerReady, TrialFinished, TrialStarted
 from shakedown.domain.failure import Failure, RootCause, Symptom
+from shakedown.domain.metric import PointSummary
 from shakedown.domain.trial import TrialRequest
 from shakedown.domain.words import CheckVerdict, Stage, Verdict
-from shakedown.domain.workload import Target
+from shakedown.domain.workload import PointPlan, Target
 from shakedown.engines.base import Engine, SpanningEngine
 from shakedown.engines.registry import engine_for
+from shakedown.judge.race import lost as lost_race
 from shakedown.launch.guardian_client import LostGuardianError
 from shakedown.launch.port import free_port
 from shakedown.launch.server import Ended, Server
@@ -43,6 +45,7 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         emit: gets every event in order; the last one is ``TrialFinished``, unless the trial was stopped.
         should_stop: asked again and again; once True, the trial ends without a verdict.
     """
+    begun_ns = now_ns()
     engine = engine_for(request.candidate.engine.kind)
     candidate = _of_rank(request, engine)
     emit(
@@ -73,6 +76,7 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         server=server,
         emit=emit,
         should_stop=should_stop,
+        time_is_up=lambda: request.time_left_s is not None and now_ns() - begun_ns > request.time_left_s * 1e9,
         api_key=api_key if isinstance(api_key, str) else None,
     )
     try:
@@ -102,11 +106,12 @@ class _Stages:
     server: Server
     emit: Emit
     should_stop: Callable[[], bool]
+    time_is_up: Callable[[], bool]
     api_key: str | None
 
     def outcome(self) -> TrialFinished | None:
-        """Go through all stages; None when the trial was stopped from outside."""
-        ready = self.server.wait_ready(self.should_stop)
+        """Go through all stages; None when the trial was stopped from outside, or its time was up while it booted."""
+        ready = self.server.wait_ready(lambda: self.should_stop() or self.time_is_up())
         if ready is None:
             return None
         if isinstance(ready, Ended):
@@ -142,11 +147,14 @@ class _Stages:
         return None if failed is None else self._rejected(failed)
 
     def _load(self, ready: ServerReady) -> TrialFinished | None:
+        measured: list[PointSummary] = []
         with LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop) as stage:
             for plan in self.request.points:
-                if self.should_stop():
-                    return None
-                answered = stage.measure(plan)
+                cut_short = self._cut_short(measured, plan)
+                if self.should_stop() or cut_short is not None:
+                    return self._qualified(ready.warnings, cut_short)
+                measured.append(stage.measure(plan))
+                answered = measured[-1].ok > 0 or measured[-1].interrupted
                 lost_all = not answered and not self._answers(ready)
                 died = self._wait_for_end() if lost_all else self.server.poll()
                 if died is not None:
@@ -176,11 +184,26 @@ class _Stages:
                 return False
         return True
 
-    def _qualified(self, warnings: tuple[Symptom, ...]) -> TrialFinished | None:
+    def _cut_short(self, measured: list[PointSummary], following: PointPlan) -> str | None:
+        """Why the load ends before ``following``: the race is lost, or the budget spent; None where it goes on."""
+        done = f"after {len(measured)} of {len(self.request.points)} load points"
+        if self.time_is_up():
+            return f"the budget ran out {done}"
+        new_round = bool(measured) and following.repeat > measured[-1].repeat
+        why = lost_race(self.request.race, measured) if self.request.race is not None and new_round else None
+        return None if why is None else f"cut short {done}: {why}"
+
+    def _qualified(self, warnings: tuple[Symptom, ...], cut_short: str | None = None) -> TrialFinished | None:
         if self.should_stop():
             return None
         reason = "started, passed its gates and was measured"
-        return TrialFinished(at=wall_time(), verdict=Verdict.QUALIFIED, reason=reason, warnings=warnings)
+        return TrialFinished(
+            at=wall_time(),
+            verdict=Verdict.QUALIFIED,
+            reason=reason if cut_short is None else f"{reason}, {cut_short}",
+            warnings=warnings,
+            cut_short=cut_short,
+        )
 
     def _rejected(self, check: CheckResult) -> TrialFinished:
         failure = Failure(

@@ -17,14 +17,14 @@ INTERRUPTED = 130
 NOTHING_QUALIFIED = 3
 
 
-def run_and_report(loaded: LoadedCampaign, folder: Path, *, as_json: bool) -> None:
+def run_and_report(loaded: LoadedCampaign, folder: Path, *, as_json: bool, reuse_earlier: bool = False) -> None:
     """Run the campaign, print its result, write the page, and leave with the exit code.
 
     Everything human goes to standard error when ``as_json`` is set.
     """
     console = Console(stderr=as_json)
     with LiveView(console) as view:
-        ended = run_campaign(loaded, folder, watch=view.handle, tell=console.print)
+        ended = run_campaign(loaded, folder, watch=view.handle, tell=console.print, reuse_earlier=reuse_earlier)
     page = folder / "report.html"
     page.write_text(html.render(ended.result), encoding="utf-8")
     terminal.render(ended.result, console)

@@ -16,6 +16,13 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Results folder; one that exists is resumed. Default: FILE's name + -result.")
     ] = None,
+    reuse: Annotated[
+        bool,
+        typer.Option(
+            "--reuse",
+            help="Take launches of earlier campaigns made with the same model, engine version, machine and load.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Run a campaign: plan, launch, check, measure, decide. Run it again to resume.
@@ -24,4 +31,4 @@ def command(
 
     Example: shakedown run campaign.toml --out result
     """
-    run_and_report(load_campaign(file), out or Path(f"{file.stem}-result"), as_json=as_json)
+    run_and_report(load_campaign(file), out or Path(f"{file.stem}-result"), as_json=as_json, reuse_earlier=reuse)

@@ -21,6 +21,7 @@ from shakedown.judge.evidence import CampaignEvidence
 from shakedown.judge.findings import find_all
 from shakedown.judge.merit import arm_of
 from shakedown.judge.overhead import overhead_share
+from shakedown.judge.pareto import pareto_set
 from shakedown.judge.reference import choose_reference
 from shakedown.judge.standing import (
     choose_winner,
@@ -34,6 +35,7 @@ from shakedown.judge.standing import (
 from shakedown.judge.verdicts import decide_verdict, qualified_trials
 from shakedown.judge.view import Judged, trials_by_candidate
 from shakedown.judge.why import explain_winner
+from shakedown.judge.wording import AGGREGATE
 from shakedown.stats.equivalence import Experiment
 
 
@@ -71,11 +73,12 @@ def judge(evidence: CampaignEvidence) -> CampaignResult:
         comparisons=comparisons + tuple(comparison for comparison in disagreeing if comparison is not None),
         winner=_winner(judged, standings, objective.get(winner) if winner else None),
         findings=find_all(judged),
+        pareto=pareto_set(judged),
         ceilings=tuple(
             CeilingResult.model_validate(ceiling.model_dump(include=set(CeilingResult.model_fields)))
             for ceiling in evidence.ceilings
         ),
-        trials=tuple(_trial(trial) for trial in evidence.trials),
+        trials=tuple(_trial(trial, evidence.reused.get(trial.id)) for trial in evidence.trials),
     )
 
 
@@ -115,6 +118,7 @@ def _info(evidence: CampaignEvidence, reference: str | None, experiment: Experim
             launches=evidence.launches,
             repeats=evidence.repeats,
             launch_variance_measured=experiment.launch_variance_measured,
+            aggregate=AGGREGATE,
         ),
         workloads=tuple(workload.model_dump(mode="json") for workload in evidence.workloads),
         overhead_share=overhead_share(evidence),
@@ -154,6 +158,7 @@ def _candidate(
         points=tuple(judged.points(candidate.id)),
         objective=objective[0] if objective else None,
         objective_interval=objective[1] if objective else None,
+        cut_short=outcomes[-1].cut_short if outcomes else None,
         launch_ratios=launch_ratios(judged.experiment, candidate.id, judged.reference),
         standing=standing,
         command=record.command,
@@ -176,7 +181,7 @@ def _winner(
     )
 
 
-def _trial(trial: TrialRecord) -> TrialResult:
+def _trial(trial: TrialRecord, reused_from: str | None) -> TrialResult:
     return TrialResult(
         id=trial.id,
         candidate=trial.candidate_id,
@@ -187,4 +192,5 @@ def _trial(trial: TrialRecord) -> TrialResult:
         verdict=trial.outcome.verdict if trial.outcome else None,
         log_file=trial.launch.log_file if trial.launch else None,
         host=trial.host,
+        reused_from=reused_from,
     )

@@ -64,6 +64,8 @@ class CampaignEvidence(Value):
     machine: dict[str, object] = Field(default_factory=dict)
     model: dict[str, object] = Field(default_factory=dict)
     engine: dict[str, object] = Field(default_factory=dict)
+    reused: dict[str, str] = Field(default_factory=dict)
+    """Launches taken from an earlier campaign: trial id to that campaign's folder."""
     ceilings: tuple[Ceiling, ...] = ()
     hosts_apart: dict[str, str] = Field(default_factory=dict)
     """Hosts whose trials are left out of ``trials`` because they differ from the others, and in what."""

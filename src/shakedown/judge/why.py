@@ -64,6 +64,10 @@ def _caveats(judged: Judged) -> list[str]:
         sentences.append(f"It is lossy: {'; '.join(text.rstrip('.') for text in lossy)}.")
     if len(judged.experiment.arms) > 1 and not judged.experiment.launch_variance_measured:
         sentences.append("The variance between launches was not measured; intervals contain repeats only.")
+    if judged.evidence.reused:
+        folders = sorted(set(judged.evidence.reused.values()))
+        taken = counted(len(judged.evidence.reused), "launch")
+        sentences.append(f"{taken} of {len(judged.evidence.trials)} were taken from {listed(folders)}.")
     if not judged.evidence.complete:
         sentences.append("The campaign is not complete; this is the best so far.")
     return sentences

@@ -14,6 +14,9 @@ OBJECTIVE_WORDS = {
 }
 
 
+AGGREGATE = "geometric mean of ratios to the reference, points equal within a workload, workloads by weight"
+
+
 def times(ratio: float) -> str:
     """A ratio with three decimals: 1.034x."""
     return f"{ratio:.3f}x"

@@ -6,13 +6,16 @@ import fcntl
 import json
 import os
 import socket
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from shakedown.domain.errors import StoreBusyError
+from shakedown.domain.errors import StoreBusyError, StoreError
 from shakedown.store.errors import store_errors
 
 LOCK_NAME = "shakedown.lock"
@@ -31,15 +34,15 @@ class FolderLock:
         StoreError: when the lock file cannot be written.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
         path = folder / LOCK_NAME
         with store_errors(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         # A reader holds the lock, shared, for the moment of a copy; a campaign holds it for hours.
-        if not _try_lock(self._fd, fcntl.LOCK_EX, _PATIENCE_S):
+        if not _try_lock(self._fd, fcntl.LOCK_EX, patience_s):
             holder = _holder(self._fd)
             self.release()
-            raise StoreBusyError(f"{folder} is in use by {holder}; wait for it, or choose another --out")
+            raise StoreBusyError(f"{folder} is in use by {holder}; wait for it, or choose another --out", holder)
         try:
             with store_errors(path):
                 os.ftruncate(self._fd, 0)
@@ -59,6 +62,32 @@ class FolderLock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+@contextmanager
+def machine_claim(folder: Path | None = None) -> Iterator[str | None]:
+    """Say for the length of a block that this process measures on this machine; gives who else does, or None.
+
+    Two campaigns on one machine may be meant (they use different GPUs), so the second is told and not refused.
+
+    Args:
+        folder: where the claim lies; by default one of this user in the system's folder for temporary files.
+    """
+    folder = folder or Path(tempfile.gettempdir()) / f"shakedown-{os.getuid()}"
+    claim: FolderLock | None = None
+    other: str | None = None
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        claim = FolderLock(folder, patience_s=0.0)
+    except StoreBusyError as busy:
+        other = busy.holder
+    except (OSError, StoreError):
+        other = None  # nowhere to write the claim: the campaign is worth more than the warning
+    try:
+        yield other
+    finally:
+        if claim is not None:
+            claim.release()
 
 
 def try_shared(folder: Path) -> int | None:

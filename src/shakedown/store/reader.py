@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from shakedown.domain.base import Value
 from shakedown.domain.errors import StoreError
-from shakedown.domain.events import EVENT
+from shakedown.domain.events import EVENT, Event
 from shakedown.domain.metric import PointSummary
 from shakedown.domain.record import CandidateRecord, TrialRecord, TrialState, fold_events
 from shakedown.store.database import DATABASE_NAME, opened_for_reading
@@ -79,6 +79,14 @@ class CampaignReader:
         """How many events of a trial are stored."""
         return int(self._rows("SELECT count(*) FROM event WHERE trial_id = ?", trial_id)[0][0])
 
+    def events(self, trial_id: str) -> list[Event]:
+        """What one trial told, in order."""
+        rows = self._rows("SELECT payload FROM event WHERE trial_id = ? ORDER BY number", trial_id)
+        try:
+            return [EVENT.validate_json(payload) for (payload,) in rows]
+        except ValidationError as error:
+            raise StoreError(f"{self._path}: trial {trial_id} holds an event this version cannot read") from error
+
     def points(self, trial_id: str) -> list[PointSummary]:
         """The load points of one trial in the order they were measured."""
         trial = self.trial(trial_id)
@@ -111,18 +119,13 @@ class CampaignReader:
     def _trial(
         self, trial_id: str, candidate_id: str, state: TrialState, begun_at: float, ended_at: float | None
     ) -> TrialRecord:
-        rows = self._rows("SELECT payload FROM event WHERE trial_id = ? ORDER BY number", trial_id)
-        try:
-            events = [EVENT.validate_json(payload) for (payload,) in rows]
-        except ValidationError as error:
-            raise StoreError(f"{self._path}: trial {trial_id} holds an event this version cannot read") from error
         return fold_events(
             trial_id=trial_id,
             candidate_id=candidate_id,
             state=state,
             begun_at=begun_at,
             ended_at=ended_at,
-            events=events,
+            events=self.events(trial_id),
         )
 
     def _parse(self, kind: type[CandidateRecord], text: str) -> CandidateRecord:

@@ -1,3 +1,5 @@
+import itertools
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -44,7 +46,7 @@ margin = 0.02
 launches = 1
 repeats = 2
 """
-FAST = {1: 100.0, 2: 150.0, 3: 120.0}
+FAST = {1: 100.0, 2: 150.0, 3: 120.0, 4: 110.0}
 
 
 def speed(candidate: Candidate, plan: PointPlan) -> float:
@@ -80,6 +82,7 @@ class Campaign:
         model: ModelFacts | None = None,
         kind: EngineKind = EngineKind.LLAMA_CPP,
         die_on: Verdict | None = None,
+        reuse: bool = False,
     ) -> Ended:
         interrupt = Interrupt()
 
@@ -101,7 +104,9 @@ class Campaign:
         with CampaignStore.create_or_open(
             self.folder, name=spec.campaign.name, campaign_text=self.text, spec=spec.model_dump(mode="json")
         ) as store:
-            return CampaignRunner(subject, store, place, watch=watch, tell=self.told.append, interrupt=interrupt).run()
+            return CampaignRunner(
+                subject, store, place, watch=watch, tell=self.told.append, interrupt=interrupt, reuse_earlier=reuse
+            ).run()
 
 
 @pytest.fixture
@@ -514,3 +519,31 @@ def test_a_remedy_that_helped_is_given_to_whoever_would_fail_alike(campaign: Cam
     mended = next(c for c in result.candidates if c.id == spared.mended_by)
     assert (mended.derived_from, mended.verdict) == (spared.id, Verdict.QUALIFIED)
     assert len(place.requests) == 5
+
+
+def test_only_exploring_launches_race_and_only_once_there_is_somebody_to_race_against(campaign: Campaign) -> None:
+    campaign.text = CAMPAIGN.replace("launches = 1", "launches = 2")
+    place = ScriptedPlace(quick)
+    campaign.run(place)
+    raced = [(request.candidate.label, request.race.incumbent if request.race else None) for request in place.requests]
+    assert raced[:3] == [("baseline", None), ("threads=2", "baseline"), ("threads=3", "threads=2")]
+    assert {incumbent for _, incumbent in raced[3:]} == {None}
+
+
+def test_what_the_budget_leaves_is_told_to_every_launch(tmp_path: Path) -> None:
+    text = CAMPAIGN.replace('strategy = "grid"', 'strategy = "grid"\nbudget = "1h"')
+    place = ScriptedPlace(quick)
+    Campaign(tmp_path / "r", text).run(place)
+    left = [request.time_left_s for request in place.requests]
+    assert all(seconds is not None and 3500 < seconds <= 3600 for seconds in left)
+    assert left == sorted(left, reverse=True)
+
+
+def test_a_clock_that_was_set_does_not_spend_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CAMPAIGN.replace('strategy = "grid"', 'strategy = "grid"\nbudget = "1h"')
+    jumps = itertools.count(step=86_400)
+    true_time = time.time
+    monkeypatch.setattr(time, "time", lambda: true_time() + next(jumps))
+    place = ScriptedPlace(quick)
+    Campaign(tmp_path / "r", text).run(place)
+    assert len(place.requests) == 3

@@ -12,6 +12,7 @@ import pytest
 
 from shakedown.domain.errors import StoreBusyError
 from shakedown.store import FolderLock
+from shakedown.store.lock import machine_claim
 
 
 def test_the_holder_is_named(tmp_path: Path) -> None:
@@ -64,3 +65,18 @@ def test_a_child_process_does_not_inherit_the_lock(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_the_second_campaign_of_a_machine_is_told_who_the_first_is(tmp_path: Path) -> None:
+    with machine_claim(tmp_path) as first:
+        assert first is None
+        with machine_claim(tmp_path) as second:
+            assert second is not None
+            assert f"process {os.getpid()}" in second
+    with machine_claim(tmp_path) as third:
+        assert third is None
+
+
+def test_where_nothing_can_be_written_nobody_is_kept_from_measuring(tmp_path: Path) -> None:
+    with machine_claim(tmp_path / "no" / "such") as other:
+        assert other is None
