@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
+import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -13,6 +16,7 @@ from shakedown.domain.words import EngineKind
 
 EXIT_NO_ROOT = 3
 _BLOCK_BYTES = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def command(
@@ -70,14 +74,23 @@ def _read(log: str) -> Iterator[bytes]:
     path = Path(log)
     try:
         with path.open("rb") as stream:
-            yield from _blocks(stream)
+            yield from _blocks(_unpacked(stream))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(
+            f"{log}: cannot be unpacked ({error}); read what there is of it: zcat {log} | shakedown diagnose -"
+        ) from None
     except OSError as error:
         raise UserError(
             f"{log}: {error.strerror or error}; give the path of a log file, or - for standard input"
         ) from None
 
 
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+def _unpacked(stream: BufferedReader) -> BufferedReader | gzip.GzipFile:
+    """Return what a rotated log holds: one that begins as gzip does is read through gzip, whatever its name."""
+    return gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _GZIP_MAGIC else stream
+
+
+def _blocks(stream: BinaryIO | BufferedReader | gzip.GzipFile) -> Iterator[bytes]:
     """Cut the stream into blocks that end with a line; a line longer than a block is handed on in pieces."""
     rest = b""
     while chunk := stream.read(_BLOCK_BYTES):

@@ -1,3 +1,4 @@
+import gzip
 import json
 from pathlib import Path
 
@@ -44,6 +45,16 @@ def test_no_root_is_exit_3_whether_it_failed_or_not() -> None:
     unclassified = run("-", "--json", stdin=b"RuntimeError: Executor worker returned error\n")
     assert unclassified.exit_code == 3
     assert json.loads(unclassified.stdout)["failed"] is True
+
+
+def test_a_compressed_log_is_read_whatever_its_name(tmp_path: Path) -> None:
+    packed = gzip.compress(Path(V_CACHE).read_bytes())
+    rotated = tmp_path / "server.log.1"
+    rotated.write_bytes(packed)
+    assert run(str(rotated)).stdout == run(V_CACHE).stdout
+    rotated.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(UserError, match="zcat"):
+        CliRunner().invoke(app, [str(rotated)], catch_exceptions=False)
 
 
 def test_standard_input_is_read(tmp_path: Path) -> None:
