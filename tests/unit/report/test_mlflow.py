@@ -26,7 +26,10 @@ def test_campaign_and_candidates_are_runs_with_their_figures(tmp_path: Path, mon
     run = runs[winner.label]
     assert run.data.tags["mlflow.parentRunId"] == parent
     assert run.data.tags["verdict"] == "qualified"
-    assert run.data.params == {name: str(value) for name, value in winner.args.items()}
+    assert run.data.params == {
+        **{name: str(value) for name, value in winner.args.items()},
+        **{f"env.{name}": value for name, value in winner.env.items()},
+    }
     point = winner.points[0]
     history = client.get_metric_history(run.info.run_id, f"{point.workload}.output_tokens_per_s")
     logged = {(one.step, one.value) for one in history}
