@@ -7,6 +7,7 @@ each), and ends everything with the end of standard input.
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,13 +20,13 @@ def ray_cluster(gpus: int, *nodes: str) -> Iterator[tuple[str, subprocess.Popen[
     """Yields the cluster's address and the process that takes the names of nodes to kill."""
     pytest.importorskip("ray", reason="Ray is not installed (pip install 'ray[default]')")
     words = [sys.executable, "-m", "tests.fakes.ray_cluster", str(gpus), *nodes]
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    slow = {**os.environ, "RAY_raylet_start_wait_time_s": "240", "RAY_gcs_rpc_server_reconnect_timeout_s": "240"}
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=slow)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        address = next(line.split()[1] for line in process.stdout if line.startswith("address "))
+        address = next((line.split()[1] for line in process.stdout if line.startswith("address ")), None)
+        assert address is not None, "the cluster did not start"
         yield address, process
     finally:
         process.stdin.close()

@@ -239,7 +239,8 @@ def test_a_terminal_that_closes_leaves_the_trial_and_an_order_ends_it(network: N
     assert running.wait(30) == 130
     assert left_on(network.hosts["ada"])
     running = campaign.start()
-    wait_for(lambda: "launching" in (network.folder / "run.log").read_text().rpartition("results in")[2], 60)
+    log = network.folder / "run.log"
+    wait_for(lambda: log.read_text().count("results in") == 2 and log.read_text().count("launching") == 2, 60)
     time.sleep(2)
     os.kill(running.pid, signal.SIGINT)
     assert running.wait(60) == 130

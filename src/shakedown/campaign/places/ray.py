@@ -67,7 +67,7 @@ class RayPlace(AfarPlace):
         gpus = str(self._section.gpus or 0)
         keep = [*_KEEP, self._address]
         return {
-            "launch": [*keep, "launch", shown, gpus, python, *_KEEPER, "@spool@"],
+            "launch": [*keep, "launch", "@node@", shown, gpus, python, *_KEEPER, "@spool@"],
             "watch": [*keep, "watch", "@job@"],
             "cancel": [*keep, "cancel", "@job@"],
         }

@@ -11,6 +11,8 @@ from shakedown.campaign.places.remote.spool import Spool, write_whole
 
 RAY_PYTHON = "SHAKEDOWN_RAY_PYTHON"
 """Names the interpreter of Ray's worker, for what is started below it."""
+RAY_NODE = "SHAKEDOWN_RAY_NODE"
+"""Names the node: several may share an address, which is all that Ray's own connection goes by."""
 _HOPELESS = ("ReqNodeNotAvail", "DOWN", "BadConstraints", "launch failed")
 """Reasons of Slurm (squeue(1)) for which a job of one named node will not start while nobody comes and mends it."""
 
@@ -68,5 +70,8 @@ class Job:
 
 
 def _filled(word: str) -> str:
-    """Put in what is known only here: our folder, and the interpreter that has Ray."""
-    return word.replace("@remote@", str(Path(__file__).parent)).replace("@ray@", os.environ.get(RAY_PYTHON, ""))
+    """Put in what is known only here: our folder, and for Ray the interpreter that has it and the node's id."""
+    known = {"@remote@": str(Path(__file__).parent), "@ray@": RAY_PYTHON, "@node@": RAY_NODE}
+    for mark, value in known.items():
+        word = word.replace(mark, os.environ.get(value, value))
+    return word

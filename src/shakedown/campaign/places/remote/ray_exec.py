@@ -25,12 +25,12 @@ _WAIT_S = 0.25
 class Process:
     """On the node: the command, below an actor that asks for no resources. It ends with the actor."""
 
-    def __init__(self, words: Sequence[str], variable: str) -> None:
+    def __init__(self, words: Sequence[str], python_variable: str, node_variable: str, node_id: str) -> None:
         self._process = subprocess.Popen(
             list(words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, variable: sys.executable},
+            env={**os.environ, python_variable: sys.executable, node_variable: node_id},
         )
 
     def write(self, data: bytes) -> None:
@@ -74,11 +74,11 @@ def alive_nodes(ray: Any) -> list[dict[str, Any]]:
 def _run(ray: Any, node_id: str, words: Sequence[str]) -> int:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    from shakedown.campaign.places.remote.job import RAY_PYTHON
+    from shakedown.campaign.places.remote.job import RAY_NODE, RAY_PYTHON
 
     here = NodeAffinitySchedulingStrategy(node_id=node_id, soft=False)
     options = {"num_cpus": 0, "max_concurrency": 3, "scheduling_strategy": here}
-    process = ray.remote(Process).options(**options).remote(list(words), RAY_PYTHON)
+    process = ray.remote(Process).options(**options).remote(list(words), RAY_PYTHON, RAY_NODE, node_id)
 
     def feed() -> None:
         while True:

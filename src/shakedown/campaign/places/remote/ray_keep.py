@@ -1,8 +1,8 @@
 """A trial's keeper below a named actor of Ray, which holds the GPUs as long as the trial lasts. Needs Ray and no more.
 
-Run on the node with the interpreter of Ray's worker: ``ray_keep.py ADDRESS launch NAME GPUS WORD…``, ``watch NAME`` or
-``cancel NAME``. The actor is detached: it outlives whoever asked for it, and ends with the keeper. The dashboard shows
-it by its name.
+Run on the node with the interpreter of Ray's worker: ``ray_keep.py ADDRESS ORDER …``, where the order is
+``launch NODE NAME GPUS WORD…``, ``watch NAME`` or ``cancel NAME``. The actor is detached: it outlives whoever asked for
+it, and ends with the keeper. The dashboard shows it by its name.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Trial:
         os._exit(0)  # gives the GPUs back
 
 
-def launch(ray: Any, name: str, gpus: float, words: Sequence[str]) -> None:
-    """Start the keeper on this node, once Ray has the GPUs for it."""
+def launch(ray: Any, node_id: str, name: str, gpus: float, words: Sequence[str]) -> None:
+    """Start the keeper on a node, once Ray has the GPUs for it."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    here = NodeAffinitySchedulingStrategy(node_id=ray.get_runtime_context().get_node_id(), soft=False)
+    here = NodeAffinitySchedulingStrategy(node_id=node_id, soft=False)
     options = {
         "name": name,
         "lifetime": "detached",
@@ -70,8 +70,8 @@ def main() -> None:
     address, *order = sys.argv[1:]
     ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level=logging.ERROR)
     match order:
-        case ["launch", name, gpus, *words]:
-            launch(ray, name, float(gpus), words)
+        case ["launch", node_id, name, gpus, *words]:
+            launch(ray, node_id, name, float(gpus), words)
         case ["watch", name]:
             watch(address, name)
         case ["cancel", name]:
