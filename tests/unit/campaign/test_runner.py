@@ -285,6 +285,23 @@ def test_a_campaign_killed_before_it_applied_a_remedy_owes_it(campaign: Campaign
     assert result.winner.label.startswith("threads=2")
 
 
+def test_a_failure_whose_remedy_is_owed_teaches_nothing(tmp_path: Path) -> None:
+    """Two failures, the campaign killed after each; while the second one's remedy is owed it is no lesson."""
+    text = CAMPAIGN + '[[vary]]\nname = "v"\narg = "cache-type-v"\nvalues = ["f16", "q8_0"]\n'
+
+    def script(request: TrialRequest) -> Sequence[Event]:
+        args = request.candidate.args
+        return failing(request) if args["cache-type-v"] == "q8_0" and args["flash-attn"] != "on" else quick(request)
+
+    whole = Campaign(tmp_path / "whole", text).run(ScriptedPlace(script)).result
+    campaign = Campaign(tmp_path / "killed", text)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            campaign.run(ScriptedPlace(script), die_on=Verdict.FAILED)
+    result = campaign.run(ScriptedPlace(script)).result
+    assert {one.label: one.verdict for one in result.candidates} == {one.label: one.verdict for one in whole.candidates}
+
+
 def test_nothing_qualifies_when_nothing_starts(campaign: Campaign) -> None:
     result = campaign.run(
         ScriptedPlace(lambda request: failing(request, FLASH.model_copy(update={"remedy": None, "signature": None})))
