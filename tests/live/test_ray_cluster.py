@@ -43,7 +43,7 @@ def test_thirty_trials_over_three_nodes_of_which_one_is_killed(tmp_path: Path, m
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with ray_cluster(1, "r1", "r2", "r3") as (address, cluster):
         place = (
-            f'[place]\nkind = "ray"\naddress = "{address}"\ngpus = 1\nreconnect = "20s"\non_disconnect = "continue"\n'
+            f'[place]\nkind = "ray"\naddress = "{address}"\ngpus = 1\nreconnect = "60s"\non_disconnect = "continue"\n'
         )
         campaign = Campaign(Network(tmp_path), requests=4, threads=list(range(1, 31)), place=place)
         running = campaign.start()
