@@ -33,7 +33,7 @@ CAMPAIGN = """
 [campaign]
 name = "told"
 [model]
-path = "model.gguf"
+path = "{model}"
 name = "told"
 [engine]
 kind = "llama.cpp"
@@ -118,9 +118,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in (place / "bin").iterdir():
         program.chmod(0o755)
     (place / "model.gguf").symlink_to(demo_model(lambda _: None))
-    (place / "told.toml").write_text(CAMPAIGN.format())
+    campaign = CAMPAIGN.format(model=demo_model(lambda _: None))
+    (place / "told.toml").write_text(campaign)
     (place / "examples").mkdir()
-    (place / "examples" / "engine-ci.toml").write_text(CAMPAIGN.format().replace('"model.gguf"', '"../model.gguf"'))
+    (place / "examples" / "engine-ci.toml").write_text(campaign)
     done = run("shakedown run told.toml --out DIR", place)
     assert done.returncode == 0, done.stderr
     for copy in ("before", "after", "demo-result", "expected"):
