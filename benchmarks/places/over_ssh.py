@@ -18,10 +18,10 @@ from tests.fakes.ssh_hosts import loopback_host
 from shakedown.campaign.places.base import Place
 from shakedown.campaign.places.registry import open_place
 from shakedown.domain.candidate import Candidate, EngineRef, ModelRef
-from shakedown.domain.events import PointFinished
+from shakedown.domain.events import PointFinished, TrialFinished
 from shakedown.domain.spec import PlaceSection
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import EngineKind, PlaceKind
+from shakedown.domain.words import EngineKind, PlaceKind, Verdict
 from shakedown.domain.workload import LoadLevel, PointPlan, Workload
 from shakedown.inspect.assets import demo_model
 
@@ -31,7 +31,7 @@ def request(folder: Path) -> TrialRequest:
     candidate = Candidate(
         engine=EngineRef(kind=EngineKind.LLAMA_CPP, python=sys.executable),
         model=ModelRef(path=str(demo_model(print)), name="m"),
-        args={"ctx-size": 1024, "threads": 1, "parallel": 1},
+        args={"flash-attn": "off", "ctx-size": 4096, "threads": 1, "parallel": 1},
     )
     workload = Workload(name="w", input_tokens=32, output_tokens=48, concurrency=(1,))
     plan = PointPlan(workload=workload, level=LoadLevel(concurrency=1), requests=12, warmup_requests=1)
@@ -44,6 +44,8 @@ def one(place: Place, host: str, folder: Path) -> tuple[float, float]:
     for event in place.start(request(folder), host=host).events():
         if isinstance(event, PointFinished):
             speed = event.point.output_tokens_per_s or 0.0
+        if isinstance(event, TrialFinished) and event.verdict is not Verdict.QUALIFIED:
+            raise SystemExit(f"{host}: {event.reason}")
     return time.perf_counter() - began, speed
 
 
