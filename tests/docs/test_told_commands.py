@@ -68,7 +68,7 @@ SMALLER = {
     r"--requests \d+": "--requests 4",
     r"--level standard": "--level quick",
     r"--concurrency [\d,]+": "--concurrency 1,2",
-    r"(shakedown bench .*)": r"\1 --input-tokens 16 --output-tokens 8",
+    r"(shakedown bench .*)": r"\1 --input-tokens 16 --output-tokens 8 --requests 4",
     r"run campaign\.toml": "run told.toml",
 }
 FILLED = {
