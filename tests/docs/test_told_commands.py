@@ -95,7 +95,7 @@ ACCEPTED = {
 
 def environment(folder: Path) -> dict[str, str]:
     """With this checkout's commands first on the PATH."""
-    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    path = f"{(folder / 'bin').resolve()}:{os.environ['PATH']}"
     return os.environ | {"PATH": path, "PYTHONPATH": str(Path(shakedown.__file__).parents[1])}
 
 
@@ -174,7 +174,8 @@ TOLD = [(page, spelled_out(page)) for page in PAGES]
 @pytest.mark.parametrize(("page", "commands"), [(page.name, commands) for page, commands in TOLD if commands])
 def test_commands_of_a_page_run_as_told(page: str, commands: list[str], folder: Path, url: str, tmp_path: Path) -> None:
     here = tmp_path / "here"
-    shutil.copytree(folder, here, symlinks=True)
+    shutil.copytree(folder, here, symlinks=True, ignore=shutil.ignore_patterns("bin"))
+    (here / "bin").symlink_to(folder / "bin")  # one and the same engine, or its campaign would be another
     for command in (filled(one, url) for one in commands if not any(re.match(pattern, one) for pattern in NOT_RUN)):
         done = run(command, here)
         accepted = ACCEPTED.get(command.split()[1], (0,))

@@ -54,7 +54,7 @@ def one_at_a_time(view: View) -> int | None:
     changed = space.codes != space.codes[leader]
     compared = _compared(space, space.codes[view.launched])
     fresh = [~np.append(compared[column], True)[space.codes[:, column]] for column in range(len(space.names))]
-    alone = (changed.sum(axis=1) == 1) & (changed & np.transpose(fresh)).any(axis=1)
+    alone = (changed.sum(axis=1) == 1) & (changed & np.array(fresh, dtype=bool).T).any(axis=1)
     row = _most_promising(view, view.open & alone)
     if row is not None:
         return row
