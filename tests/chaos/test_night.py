@@ -74,6 +74,7 @@ def play(night: Night, kicks: list[str], draw: random.Random, within_s: float = 
     pytest.fail(f"it does not come to its end: {night.exits[-3:]}")
 
 
+@pytest.mark.slow
 def test_a_campaign_that_is_kicked_ends_as_if_nothing_had_happened(tmp_path: Path, nights: Nights) -> None:
     night = nights(tmp_path / "home", tmp_path / "out", TWO)
     play(night, ["kill_campaign", "kill_guardian", "hang_up"], random.Random(SEED), within_s=1.0)

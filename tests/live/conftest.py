@@ -14,6 +14,7 @@ from shakedown.launch.port import free_port
 from shakedown.launch.server import Server
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run tests of the real engine in one worker: its threads spin, and two at once starve each other."""
     for item in items:

@@ -94,9 +94,12 @@ def engines_of(out: Path) -> list[int]:
     return found
 
 
-def test_a_campaign_killed_in_load_points_leaves_no_engine_and_completes(campaign: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_campaign_killed_in_load_points_leaves_no_engine_and_completes(
+    campaign: Path, tmp_path: Path, times: int
+) -> None:
     out = tmp_path / "out"
-    for _ in range(5):
+    for _ in range(times):
         before = points_started(out)
         running = start(campaign, out)
         while points_started(out) == before and running.poll() is None:
