@@ -103,7 +103,7 @@ def test_a_silent_hang_is_ended_by_the_stall_limit(tmp_path, token):
 
 @pytest.mark.parametrize("sign_of_life", ["busy", "progress-bar"])
 def test_cpu_use_and_a_growing_line_are_progress(tmp_path, sign_of_life):
-    limits = Limits(boot_stall_s=2, boot_total_s=3, term_grace_s=1)
+    limits = Limits(boot_stall_s=1.2, boot_total_s=3, term_grace_s=1)
     server = start(tmp_path, sign_of_life, limits=limits)
     outcome = server.wait_ready()
     if sign_of_life == "busy":  # never ready: only the total limit ends it
