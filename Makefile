@@ -44,10 +44,10 @@ imports: $(DEV_STAMP)
 	$(BIN)/lint-imports
 
 unit: $(DEV_STAMP)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 coverage: $(DEV_STAMP)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 3 --dist loadfile --cov --cov-report=term:skip-covered
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -14,14 +14,6 @@ from shakedown.launch.port import free_port
 from shakedown.launch.server import Server
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests of the real engine in one worker: its threads spin, and two at once starve each other."""
-    for item in items:
-        if item.get_closest_marker("live"):
-            item.add_marker(pytest.mark.xdist_group("live"))
-
-
 @pytest.fixture(scope="session")
 def model_file():
     """The demo model; without xllamacpp or the package index these tests cannot be had."""

@@ -10,7 +10,6 @@ from tests.rehearsal.told import Told, rehearse
 
 from shakedown.domain.words import FindingKind, Verdict
 
-pytestmark = pytest.mark.xdist_group("rehearsal")
 """One worker runs the campaign once, for all tests of this file."""
 
 

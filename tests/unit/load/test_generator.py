@@ -368,7 +368,7 @@ def test_a_session_sends_what_was_said_before(endpoint: str) -> None:
         assert third["prompt"] == 'hello 0 1\n\nand "then"? 0 1\n\nso?'
     first, second = result.records[:2]
     assert second.scheduled_ns - first.end_ns == 50_000_000
-    assert second.sent_ns >= second.scheduled_ns
+    assert second.sent_ns >= second.scheduled_ns - 1_000_000  # the event loop counts in milliseconds
 
 
 def test_a_trace_is_replayed_by_its_own_times() -> None:
