@@ -142,7 +142,7 @@ def test_a_link_opens_the_evidence_it_leads_to(visit: Visit) -> None:
     row.get_by_role("link").click()
     evidence = visit.page.locator("details.candidate[open]")
     assert evidence.count() == 1
-    assert "mean KL divergence 0.0871 nats" in evidence.inner_text()
+    evidence.get_by_text("mean KL divergence 0.0871 nats").first.wait_for()  # laid out once it is come near to
 
 
 def test_pointing_at_a_mark_says_what_it_is_and_lights_it_up_everywhere(visit: Visit) -> None:
