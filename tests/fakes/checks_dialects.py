@@ -13,13 +13,7 @@ from shakedown.engines.base import LogprobDialect, Probe, TokenLogprobs
 class OneTokenProbes:
     """llama.cpp's own ``/completion``: one generated token with its alternatives."""
 
-    supports_prompt = False
-
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        raise NotImplementedError
-
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
-        raise NotImplementedError
+    prompt = None
 
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
         body = {"prompt": list(token_ids), "n_predict": 1, "n_probs": top, "temperature": 0.0, "cache_prompt": True}
@@ -31,22 +25,26 @@ class OneTokenProbes:
         return TokenLogprobs(token["id"], token["logprob"], top)
 
 
-class PromptLogprobs:
+class WholePrompt:
     """vLLM's ``prompt_logprobs`` on ``/v1/completions``."""
 
-    supports_prompt = True
-
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
+    def request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
         body = {"model": model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": top}
         return Probe("POST", "/v1/completions", body)
 
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
+    def parse(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
         choice = answer["choices"][0]
         told = []
         for token, row in zip(choice["prompt_token_ids"][1:], choice["prompt_logprobs"][1:], strict=True):
             top = {int(token_id): value["logprob"] for token_id, value in row.items()}
             told.append(TokenLogprobs(token, top.get(token), top))
         return told
+
+
+class PromptLogprobs:
+    """vLLM's ``/v1/completions``."""
+
+    prompt = WholePrompt()
 
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
         body = {"model": model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0.0, "logprobs": top}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.loading import LoadStage
 from shakedown.checks.runner import run_checks
 from shakedown.client.clock import now_ns, wall_time
@@ -37,13 +38,13 @@ DYING_S = 15.0
 LOOK_EVERY_S = 0.1
 
 
-def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bool]) -> None:
+def run_trial(request: TrialRequest, *, emit: Emit, interrupt: Interrupt) -> None:
     """Run one trial to its end; the server and all it started are gone when this returns.
 
     Args:
         request: candidate, gates, load points, limits, folder.
         emit: gets every event in order; the last one is ``TrialFinished``, unless the trial was stopped.
-        should_stop: asked again and again; once True, the trial ends without a verdict.
+        interrupt: a stop ends the trial without a verdict, and at once: a server that hangs must not keep it waiting.
     """
     begun_ns = now_ns()
     engine = engine_for(request.candidate.engine.kind)
@@ -75,13 +76,17 @@ def run_trial(request: TrialRequest, *, emit: Emit, should_stop: Callable[[], bo
         engine=engine,
         server=server,
         emit=emit,
-        should_stop=should_stop,
+        should_stop=lambda: interrupt.requested,
         time_is_up=lambda: request.time_left_s is not None and now_ns() - begun_ns > request.time_left_s * 1e9,
         api_key=api_key if isinstance(api_key, str) else None,
     )
+    interrupt.on_stop = server.begin_to_stop
     try:
+        if interrupt.requested:  # while it was started
+            server.begin_to_stop()
         outcome = stages.outcome() if request.span is None or request.span.rank == 0 else stages.follow()
     finally:
+        interrupt.on_stop = None
         server.stop()
     if outcome is not None:
         emit(outcome)
@@ -147,6 +152,14 @@ class _Stages:
         return None if failed is None else self._rejected(failed)
 
     def _load(self, ready: ServerReady) -> TrialFinished | None:
+        try:
+            return self._measure(ready)
+        except ClientError as error:  # not a request of the load: the server counts the tokens of the prompts
+            died = self._wait_for_end()
+            silent = Ended(f"The server runs and gives no usable answer: {error}", self.server.evidence(Stage.LOAD))
+            return self._failed(Verdict.HUNG if died is None else Verdict.CRASHED, died or silent, Stage.LOAD)
+
+    def _measure(self, ready: ServerReady) -> TrialFinished | None:
         measured: list[PointSummary] = []
         with LoadStage(self.request, self._target(ready), self.engine, self.emit, self.should_stop) as stage:
             for plan in self.request.points:

@@ -19,7 +19,7 @@ from shakedown.checks.server import Server
 from shakedown.client.clock import now_ns
 from shakedown.domain.errors import ClientError
 from shakedown.domain.words import GateLevel
-from shakedown.engines.base import LogprobDialect, Probe, TokenLogprobs
+from shakedown.engines.base import LogprobDialect, Probe, PromptDialect, TokenLogprobs
 
 SHORT = ("facts", "code", "dialogue", "prose")
 """Kinds of short text, in the order in which levels take them."""
@@ -161,15 +161,15 @@ def next_token(
         raise ClientError(f"no log-probabilities after {len(ids)} tokens: {error}") from error
 
 
-def prompt_tokens(server: Server, dialect: LogprobDialect, ids: Sequence[int], top: int) -> list[TokenLogprobs]:
+def prompt_tokens(server: Server, dialect: PromptDialect, ids: Sequence[int], top: int) -> list[TokenLogprobs]:
     """Ask for every position of ``ids`` but the first.
 
     Raises:
         ClientError: if the server refuses, or its answer holds fewer log-probabilities than that.
     """
-    answer = server.probe(dialect.prompt_request(ids, top, server.target.model))
+    answer = server.probe(dialect.request(ids, top, server.target.model))
     try:
-        told = dialect.parse_prompt(answer)
+        told = dialect.parse(answer)
     except (KeyError, ValueError) as error:
         raise ClientError(f"no log-probabilities of {len(ids)} prompt tokens: {error}") from error
     if len(told) < len(ids) - 1:
@@ -197,14 +197,14 @@ def measure(
     pace = _Pace(budget_s)
     for number, group in groupby(ordered, key=lambda place: place.sequence):
         wanted = list(group)
-        if dialect.supports_prompt:
-            found += _whole(server, dialect, sequences[number], wanted)
+        if dialect.prompt is not None:
+            found += _whole(server, dialect.prompt, sequences[number], wanted)
         else:
             found += _one_by_one(server, dialect, sequences[number], wanted, pace)
     return found
 
 
-def _whole(server: Server, dialect: LogprobDialect, ids: Sequence[int], places: Sequence[Place]) -> Iterator[Measured]:
+def _whole(server: Server, dialect: PromptDialect, ids: Sequence[int], places: Sequence[Place]) -> Iterator[Measured]:
     # The last place asks what follows the whole text; the distribution is told at a token, so one must stand there.
     last = places[-1].position
     prompt = [*ids[:last], ids[last] if last < len(ids) else ids[0]]

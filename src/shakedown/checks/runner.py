@@ -62,6 +62,9 @@ def run_checks(
             except StoppedError:
                 stopped = True
                 break
+            if should_stop is not None and should_stop():  # the server may have been stopped under the check
+                stopped = True
+                break
             results.append(result)
             on_result(result)
             if result.verdict is CheckVerdict.FAIL:

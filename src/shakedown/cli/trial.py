@@ -33,7 +33,7 @@ def command() -> None:
     candidate = request.candidate
     secrets = secret_values(os.environ, candidate.env, candidate.args)
     with stop_signals() as interrupt:
-        run_trial(request, emit=lambda event: _write(event, secrets), should_stop=lambda: interrupt.requested)
+        run_trial(request, emit=lambda event: _write(event, secrets), interrupt=interrupt)
     if interrupt.requested:
         raise typer.Exit(INTERRUPTED)
 

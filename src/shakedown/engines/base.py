@@ -57,18 +57,24 @@ class TokenLogprobs:
     """Token id to log-probability of the most likely tokens at this position, as many as were asked for."""
 
 
+class PromptDialect(Protocol):
+    """How to get log-probabilities of every prompt position by one request."""
+
+    def request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
+        """Build the request."""
+        ...
+
+    def parse(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
+        """Read the positions, the first one (which has no context) left out."""
+        ...
+
+
 class LogprobDialect(Protocol):
     """How to get log-probabilities of token ids from this engine."""
 
-    supports_prompt: bool
-    """True: one request gives log-probabilities of every prompt position (SGLang, vLLM)."""
-
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        """Build the request for log-probabilities of a whole prompt; only where ``supports_prompt``."""
-        ...
-
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
-        """Read the positions of the prompt, the first one (which has no context) left out."""
+    @property
+    def prompt(self) -> PromptDialect | None:
+        """Of a whole prompt at once (SGLang, vLLM); None where only generated tokens have them."""
         ...
 
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:

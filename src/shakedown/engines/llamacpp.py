@@ -46,13 +46,7 @@ _LOSSY = {
 class _CompletionLogprobs:
     """``/completion`` with a token array: log-probabilities of the raw logits, one generated token at a time."""
 
-    supports_prompt = False
-
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        raise NotImplementedError("llama-server gives no log-probabilities of prompt tokens")
-
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
-        raise NotImplementedError("llama-server gives no log-probabilities of prompt tokens")
+    prompt = None
 
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
         body = {

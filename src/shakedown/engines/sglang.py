@@ -38,22 +38,26 @@ _STATES_NO_BUFFER, _STATES_BUFFERED, _STATES_OVERLAPPED = 3, 4, 5
 on 0.5.17 with its defaults: at most 78 requests of 391 states, with speculation 29 of 147)."""
 
 
-class _GenerateLogprobs:
+class _PromptLogprobs:
     """``/generate`` with token ids: log-probabilities of every prompt position in one request."""
 
-    supports_prompt = True
+    def request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:  # noqa: ARG002 - one server, one model
+        return _generate(token_ids, top, start=0)
 
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:  # noqa: ARG002 - one server, one model
-        return self._request(token_ids, top, new_tokens=1, start=0)
-
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
+    def parse(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
         match answer.get("meta_info"):
             case {"input_token_logprobs": list(own), "input_top_logprobs": list(tops)}:
                 return [_position(one, top) for one, top in zip(own[1:], tops[1:], strict=True)]
         raise ValueError("no input_token_logprobs in the answer of /generate")
 
+
+class _GenerateLogprobs:
+    """``/generate`` with token ids: log-probabilities of the token that follows them."""
+
+    prompt = _PromptLogprobs()
+
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:  # noqa: ARG002 - as above
-        return self._request(token_ids, top, new_tokens=1, start=-1)
+        return _generate(token_ids, top, start=-1)
 
     def parse_next_token(self, answer: Mapping[str, object]) -> TokenLogprobs:
         match answer.get("meta_info"):
@@ -61,16 +65,16 @@ class _GenerateLogprobs:
                 return _position(own, top)
         raise ValueError("no output_token_logprobs in the answer of /generate")
 
-    @staticmethod
-    def _request(token_ids: Sequence[int], top: int, *, new_tokens: int, start: int) -> Probe:
-        body = {
-            "input_ids": list(token_ids),
-            "sampling_params": {"max_new_tokens": new_tokens, "temperature": 0},
-            "return_logprob": True,
-            "logprob_start_len": start,
-            "top_logprobs_num": top,
-        }
-        return Probe("POST", "/generate", body)
+
+def _generate(token_ids: Sequence[int], top: int, *, start: int) -> Probe:
+    body = {
+        "input_ids": list(token_ids),
+        "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+        "return_logprob": True,
+        "logprob_start_len": start,
+        "top_logprobs_num": top,
+    }
+    return Probe("POST", "/generate", body)
 
 
 def _position(own: object, top: object) -> TokenLogprobs:

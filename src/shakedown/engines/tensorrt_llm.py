@@ -41,13 +41,7 @@ _SPECULATION = "speculative-config.decoding-type"
 class _CompletionLogprobs:
     """``/v1/completions`` with token ids. Alternatives come as text without ids: only the token's own is read."""
 
-    supports_prompt = False
-
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        raise NotImplementedError("trtllm-serve gives no log-probabilities of prompt tokens")
-
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
-        raise NotImplementedError("trtllm-serve gives no log-probabilities of prompt tokens")
+    prompt = None
 
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
         body = {"model": model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0, "logprobs": top,

@@ -41,16 +41,18 @@ _MOST_LOGPROBS = 20
 """Default of ``--max-logprobs``."""
 
 
-class _CompletionLogprobs:
-    """``/v1/completions`` with token ids."""
+def _body(token_ids: Sequence[int], model: str) -> dict[str, object]:
+    return {"model": model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0}
 
-    supports_prompt = True
 
-    def prompt_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        body = self._body(token_ids, model) | {"prompt_logprobs": min(top, _MOST_LOGPROBS), "return_token_ids": True}
+class _PromptLogprobs:
+    """``prompt_logprobs`` of ``/v1/completions``."""
+
+    def request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
+        body = _body(token_ids, model) | {"prompt_logprobs": min(top, _MOST_LOGPROBS), "return_token_ids": True}
         return Probe("POST", "/v1/completions", body)
 
-    def parse_prompt(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
+    def parse(self, answer: Mapping[str, object]) -> list[TokenLogprobs]:
         match answer.get("choices"):
             case [{"prompt_logprobs": [_, *positions], "prompt_token_ids": [_, *own]}, *_]:
                 return [_position(int(token), position) for token, position in zip(own, positions, strict=True)]
@@ -59,8 +61,14 @@ class _CompletionLogprobs:
                 return [_position(int(next(iter(position))), position) for position in positions]
         raise ValueError("no prompt_logprobs in the answer of /v1/completions")
 
+
+class _CompletionLogprobs:
+    """``/v1/completions`` with token ids."""
+
+    prompt = _PromptLogprobs()
+
     def next_token_request(self, token_ids: Sequence[int], top: int, model: str) -> Probe:
-        body = self._body(token_ids, model)
+        body = _body(token_ids, model)
         body |= {"logprobs": min(top, _MOST_LOGPROBS), "return_tokens_as_token_ids": True}
         return Probe("POST", "/v1/completions", body)
 
@@ -76,10 +84,6 @@ class _CompletionLogprobs:
                     top={_id_of(name): float(value) for name, value in (top or {}).items()},
                 )
         raise ValueError("no logprobs in the answer of /v1/completions")
-
-    @staticmethod
-    def _body(token_ids: Sequence[int], model: str) -> dict[str, object]:
-        return {"model": model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0}
 
 
 def _id_of(token: str) -> int:

@@ -100,11 +100,9 @@ class Guardian:
 
     def _order(self, order: Mapping[str, object]) -> None:
         assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(order).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            return  # the engine has ended, or the guardian was killed: ``ended`` says which
+        # One system call and no buffer: an order may be given within a signal handler, in the middle of another one.
+        with contextlib.suppress(BrokenPipeError):  # the engine has ended, or the guardian was killed: see ``ended``
+            os.write(self._process.stdin.fileno(), json.dumps(order).encode() + b"\n")
 
     def _next_message(self, timeout_s: float | None) -> dict[str, Any] | None:
         """Return the guardian's next message, None at the end of its life; raise TimeoutError."""

@@ -183,6 +183,14 @@ class Server:
         """Yield the lines of the log so far."""
         return log_lines(self.log_file)
 
+    def begin_to_stop(self) -> None:
+        """Have the server stopped and wait for nothing, so that whoever waits for its answer waits no longer.
+
+        Fit for a signal handler. ``stop`` waits for the end.
+        """
+        if self._guardian is not None and self._stopped is None:
+            self._guardian.stop(self._limits.term_grace_s)
+
     def stop(self) -> ServerStopped:
         """Stop the server and everything it started; emit ``ServerStopped``. Calling it again changes nothing.
 

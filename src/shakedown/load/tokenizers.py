@@ -36,8 +36,8 @@ class Tokenizer(Protocol):
         """Token ids of ``text`` without added special tokens; None where this cannot be had."""
         ...
 
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of token ids; only where ``encode`` gives ids."""
+    def decode(self, token_ids: Sequence[int]) -> str | None:
+        """Text of token ids; None where ``encode`` gives none."""
         ...
 
 
@@ -56,9 +56,10 @@ class EstimatingTokenizer:
         del text
         return None
 
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """No ids, no text."""
-        raise NotImplementedError(f"no tokenizer for {len(token_ids)} ids")
+    def decode(self, token_ids: Sequence[int]) -> str | None:
+        """No text."""
+        del token_ids
+        return None
 
 
 class FileTokenizer:
@@ -207,7 +208,7 @@ class ChatTokenizer:
         """Token ids of the text alone."""
         return self._inner.encode(text)
 
-    def decode(self, token_ids: Sequence[int]) -> str:
+    def decode(self, token_ids: Sequence[int]) -> str | None:
         """Text of ids."""
         return self._inner.decode(token_ids)
 

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -58,17 +58,12 @@ class CampaignStore(CampaignReader):
         """
         with store_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        lock = FolderLock(folder)
-        db: sqlite3.Connection | None = None
-        try:
-            db = open_for_writing(folder)
+        with ExitStack() as undone:
+            lock = undone.enter_context(FolderLock(folder))
+            db = undone.enter_context(closing(open_for_writing(folder)))
             store = cls(folder, db, lock)
             store._begin_session(name, campaign_text, spec)
-        except BaseException:
-            if db is not None:
-                db.close()
-            lock.release()
-            raise
+            undone.pop_all()
         return store
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -33,17 +33,14 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
         StoreError: if it cannot be written, is damaged, or was written by a newer Shakedown.
     """
     path = folder / DATABASE_NAME
-    with store_errors(path):
-        db = sqlite3.connect(path, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            # Every event is synced, not only a trial's last: a launch may have cost ten minutes, an fsync costs ten ms.
-            db.execute("PRAGMA synchronous = FULL")
-            db.execute("PRAGMA foreign_keys = ON")
-            _migrate(db, path)
-        except BaseException:
-            db.close()
-            raise
+    with store_errors(path), ExitStack() as undone:
+        db = undone.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+        db.execute("PRAGMA journal_mode = WAL")
+        # Every event is synced, not only a trial's last: a launch may have cost ten minutes, an fsync costs ten ms.
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+        _migrate(db, path)
+        undone.pop_all()
     return db
 
 
@@ -95,16 +92,9 @@ def _reading(where: Path, original: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     """All or nothing: what is done inside is committed at the end, undone on any exception."""
-    with store_errors(path):
+    with store_errors(path), db:  # the connection commits, or rolls back where SQLite has not done so itself
         db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            db.execute("COMMIT")
-        except BaseException:
-            # SQLite itself has rolled back after some errors (a full disk among them).
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
+        yield
 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:

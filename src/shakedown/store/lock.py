@@ -9,7 +9,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -43,13 +43,11 @@ class FolderLock:
             holder = _holder(self._fd)
             self.release()
             raise StoreBusyError(f"{folder} is in use by {holder}; wait for it, or choose another --out", holder)
-        try:
-            with store_errors(path):
-                os.ftruncate(self._fd, 0)
-                os.pwrite(self._fd, _myself(), 0)
-        except BaseException:
-            self.release()
-            raise
+        with ExitStack() as undone, store_errors(path):
+            undone.callback(self.release)
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, _myself(), 0)
+            undone.pop_all()
 
     def __enter__(self) -> Self:
         return self

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from shakedown.campaign.interrupt import Interrupt
 from shakedown.campaign.trial import run_trial
 from shakedown.domain.candidate import Candidate, EngineRef, ModelRef
-from shakedown.domain.events import Event, PointFinished, ServerReady, TrialFinished
-from shakedown.domain.trial import Gates, Race, RaceBar, TrialRequest
-from shakedown.domain.words import EngineKind, Objective, Verdict
+from shakedown.domain.events import (
+    CheckFinished,
+    Event,
+    PointFinished,
+    PointStarted,
+    ServerReady,
+    ServerStopped,
+    TrialFinished,
+)
+from shakedown.domain.trial import Gates, Limits, Race, RaceBar, TrialRequest
+from shakedown.domain.words import CheckVerdict, EngineKind, Objective, Verdict
 from shakedown.domain.workload import LoadLevel, PointPlan, Workload
 
 ENGINE = Path(__file__).parents[2] / "chaos" / "engine.py"
@@ -39,7 +51,7 @@ def request(folder: Path, **more: object) -> TrialRequest:
 
 def run(asked: TrialRequest) -> list[Event]:
     events: list[Event] = []
-    run_trial(asked, emit=events.append, should_stop=lambda: False)
+    run_trial(asked, emit=events.append, interrupt=Interrupt())
     return events
 
 
@@ -63,3 +75,23 @@ def test_a_boot_that_outlasts_the_budget_ends_without_a_verdict(tmp_path: Path, 
     events = run(asked.model_copy(update={"points": asked.points[:1]}))
     assert any(isinstance(event, ServerReady) for event in events) != spent
     assert any(isinstance(event, TrialFinished) for event in events) != spent
+
+
+@pytest.mark.timeout(60)  # a request to a server that hangs waits ten minutes
+@pytest.mark.parametrize("during", [ServerReady, PointStarted], ids=["gates", "load"])
+def test_a_stop_does_not_wait_for_an_engine_that_hangs(tmp_path: Path, during: type) -> None:
+    asked = request(tmp_path, limits=Limits(term_grace_s=1))
+    events: list[Event] = []
+    interrupt = Interrupt()
+
+    def hear(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, during):
+            ready = next(one for one in events if isinstance(one, ServerReady))
+            os.kill(ready.pid, signal.SIGSTOP)
+            threading.Timer(0.5, interrupt.stop).start()
+
+    run_trial(asked, emit=hear, interrupt=interrupt)
+    assert isinstance(events[-1], ServerStopped)
+    assert not any(isinstance(event, TrialFinished) for event in events)
+    assert all(event.check.verdict is not CheckVerdict.FAIL for event in events if isinstance(event, CheckFinished))

@@ -134,11 +134,11 @@ def test_sglang_reads_log_probabilities() -> None:
         "input_top_logprobs": [None, [[-0.2, 9, None], [-1.5, 6, None]], [[-0.5, 7, None]]],
         "output_token_logprobs": [[-0.1, 8, None]], "output_top_logprobs": [[[-0.1, 8, None], [-3.0, 1, None]]],
     }}  # fmt: skip
-    first, second = SGLANG.logprobs.parse_prompt(answer)
+    first, second = SGLANG.logprobs.prompt.parse(answer)
     assert (first.token_id, first.logprob, first.top) == (6, -1.5, {9: -0.2, 6: -1.5})
     assert second.token_id == 7
     assert SGLANG.logprobs.parse_next_token(answer).top == {8: -0.1, 1: -3.0}
-    probe = SGLANG.logprobs.prompt_request([5, 6, 7], 4, "m")
+    probe = SGLANG.logprobs.prompt.request([5, 6, 7], 4, "m")
     assert probe.body is not None
     assert probe.body["logprob_start_len"] == 0
 
@@ -204,10 +204,10 @@ def test_vllm_settings() -> None:
 def test_vllm_log_probabilities() -> None:
     prompt = {"choices": [{"prompt_logprobs": [None, {"6": {"logprob": -1.5}, "9": {"logprob": -0.2}}],
                            "prompt_token_ids": [5, 6]}]}  # fmt: skip
-    (position,) = VLLM.logprobs.parse_prompt(prompt)
+    (position,) = VLLM.logprobs.prompt.parse(prompt)
     assert (position.token_id, position.logprob, position.top) == (6, -1.5, {6: -1.5, 9: -0.2})
     del prompt["choices"][0]["prompt_token_ids"]
-    assert VLLM.logprobs.parse_prompt(prompt) == [position]
+    assert VLLM.logprobs.prompt.parse(prompt) == [position]
     following = {"choices": [{"logprobs": {"tokens": ["token_id:8"], "token_logprobs": [-0.1],
                                            "top_logprobs": [{"token_id:8": -0.1, "token_id:1": -3}]}}]}  # fmt: skip
     assert VLLM.logprobs.parse_next_token(following).top == {8: -0.1, 1: -3.0}

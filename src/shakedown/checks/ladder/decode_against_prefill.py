@@ -78,10 +78,10 @@ def _distances(context: Context, prompt: list[int], answer: Answer, *, warm: boo
     engine, server = context.known_engine, context.server
     ids = prompt + [token.id for token in answer.tokens if token.id is not None]
     told: dict[int, float | None] = {}
-    if engine.logprobs.supports_prompt:
+    if engine.logprobs.prompt is not None:
         if not warm and engine.cache_flush is not None:
             server.flush(engine.cache_flush)
-        rows = prompt_tokens(server, engine.logprobs, ids, TOP_PROMPT)
+        rows = prompt_tokens(server, engine.logprobs.prompt, ids, TOP_PROMPT)
         told = {step: rows[len(prompt) + step - 1].logprob for step in range(len(answer.tokens))}
     else:
         for step in range(0, len(answer.tokens), max(len(answer.tokens) // STEPS_PROBED, 1)):

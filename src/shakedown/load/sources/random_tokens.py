@@ -48,7 +48,9 @@ class RandomTokenSource:
                 text += self._rng.choice(self._words) + " "
             return Prompt(text, None, output)
         ids = tuple(self._rng.choices(self._ids, k=wanted))
-        return Prompt(self._tokenizer.decode(ids), wanted, output, token_ids=ids)
+        decoded = self._tokenizer.decode(ids)
+        assert decoded is not None  # the ids are this tokenizer's own
+        return Prompt(decoded, wanted, output, token_ids=ids)
 
 
 SOURCE = _Kind()

@@ -6,6 +6,7 @@ keeper (parent-death signal), the engine with the trial (its guardian): killing 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -74,11 +75,9 @@ class Keeper:
                 env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
             )
         assert trial.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it died already: its ending tells why
             trial.stdin.write(spool.request.read_bytes())
             trial.stdin.close()
-        except BrokenPipeError:
-            pass  # it died already; its ending tells why
         spool.request.unlink()
         return trial
 
