@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from shakedown.cli.bench_curve import write_curve
+from shakedown.cli.output import console
 
 if TYPE_CHECKING:
     from shakedown.domain.metric import Distribution, PointSummary
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from shakedown.load.generator import PointResult, Progress
     from shakedown.load.search import SearchResult
 
-PIPED_WIDTH = 120
-"""Columns of a table that goes to a file or a pipe, where no terminal says how wide it may be."""
 COLUMNS = ("C", "Agg tok/s", "Per-req tok/s", "Tokens", "Wall(s)", "Ok", "TTFT ms", "TPOT ms", "ITL ms")
 
 
@@ -37,11 +35,11 @@ class BenchView:
     def __init__(self, *, json_output: bool, out: Path | None) -> None:
         self._json_output = json_output
         self._out = out
-        self._console = Console(stderr=json_output, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+        self._console = console(stderr=json_output)
         self._points: list[PointSummary] = []
         self._status = Text("asking the server what it is")
         self._live = Live(
-            self._status, console=Console(stderr=True), transient=True, refresh_per_second=4, auto_refresh=True
+            self._status, console=console(stderr=True), transient=True, refresh_per_second=4, auto_refresh=True
         )
 
     def __enter__(self) -> Self:

@@ -12,8 +12,6 @@ from shakedown.domain.words import Objective
 
 NOTHING_COMMON = 3
 REGRESSION = 4
-PIPED_WIDTH = 140
-"""Columns of the table where no terminal says how wide it may be."""
 
 
 def command(  # noqa: PLR0917 - typer makes options of them
@@ -43,10 +41,8 @@ def command(  # noqa: PLR0917 - typer makes options of them
 
     Example: shakedown compare main-result branch-result --format md --out comment.md
     """
-    from rich.console import Console
-
     from shakedown.cli.bench_options import parse_percent
-    from shakedown.cli.output import write_or_print
+    from shakedown.cli.output import console, write_or_print
     from shakedown.domain.errors import UserError
     from shakedown.interchange.opened import open_result
     from shakedown.interchange.percentiles import with_ttft_p99
@@ -66,12 +62,12 @@ def command(  # noqa: PLR0917 - typer makes options of them
     a, b = open_result(before), open_result(after)
     result = with_ttft_p99(compare(a, b, options), a, b, candidate)
     if form is None:
-        render(result, Console(width=None if sys.stdout.isatty() else PIPED_WIDTH))
+        render(result, console())
     else:
         text = to_markdown(result) if form == "md" else result.model_dump_json(indent=2) + "\n"
         write_or_print(text, out)
         if sys.stderr.isatty() or out is not None:
-            render(result, Console(stderr=True, width=None if sys.stderr.isatty() else PIPED_WIDTH))
+            render(result, console(stderr=True))
     if result.regressions:
         raise typer.Exit(REGRESSION)
     if result.status is None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from shakedown.cli.output import console
 from shakedown.domain.errors import UserError
 from shakedown.interchange.opened import open_result
 from shakedown.report import mlflow_run
@@ -45,7 +45,7 @@ def command(  # noqa: PLR0917 - typer makes options of them
         if form is None:
             return
     if form is None:
-        render(result, Console())
+        render(result, console())
         return
     target = out
     if target is None and form.name == "html":

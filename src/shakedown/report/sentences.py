@@ -141,7 +141,15 @@ def why(candidate: CandidateResult, result: CampaignResult) -> str:
         return f"equal to the best within {margin}: {against}"
     if candidate.standing.interval is None:
         return f"not told apart from the best: nothing was repeated, so there is no interval round {against}"
-    return f"the interval does not say whether it is within {margin} of the best: {against}"
+    return f"the interval does not say whether it is within {margin} of the best: {against}{_behind(candidate, result)}"
+
+
+def _behind(candidate: CandidateResult, result: CampaignResult) -> str:
+    """Why it is not the winner though it may be as fast, where it is lossier than the winner."""
+    best = next(one for one in result.candidates if one.standing and one.standing.status is Standing.BEST)
+    if len(candidate.lossy) <= len(best.lossy):
+        return ""
+    return "; it changes the model's output, and stands behind what does so less until shown to be faster"
 
 
 def wall_time(result: CampaignResult) -> str:

@@ -134,10 +134,12 @@ def workloads(result: CampaignResult) -> list[str]:
 
 
 def ranked(result: CampaignResult) -> list[CandidateResult]:
-    """Candidates as a reader wants them: by objective, best first; the others in their order; what was not run last."""
+    """Candidates as a reader wants them: the winner, then by objective; the others in their order; not run last."""
+    winner = result.winner.id if result.winner else None
     return sorted(
         result.candidates,
         key=lambda candidate: (
+            candidate.id != winner,
             candidate.verdict is Verdict.NOT_RUN,
             candidate.objective is None,
             -(candidate.objective or 0.0),

@@ -40,7 +40,8 @@ def render(result: CampaignResult, console: Console) -> None:
 
 def candidates_table(result: CampaignResult, *, wide: bool = True) -> Table:
     """Every candidate: verdict, ratio to the reference, throughput by workload and load; latency where it fits."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    gap = 2 if wide else 1
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     table.add_column("Candidate", overflow="fold", min_width=16)
     table.add_column("Verdict", overflow="fold", min_width=10)
     table.add_column("Ratio to reference", justify="right", no_wrap=True)
@@ -48,7 +49,8 @@ def candidates_table(result: CampaignResult, *, wide: bool = True) -> Table:
     loads = {name: _loads(result, name) for name in names}
     most = MOST_LOADS if wide else 1
     for name in names:
-        table.add_column(Text(f"{printable(name)} tok/s\nat {_loads_header(loads[name], most)}"), justify="right")
+        unit = f" tok/s\nat {_loads_header(loads[name], most)}" if wide else "\nbest tok/s"
+        table.add_column(Text(f"{printable(name)}{unit}"), justify="right", overflow="fold")
     if wide:
         for header in ("TTFT p50", "TPOT p50"):
             table.add_column(Text(f"{header}\n{_latency_header(names, loads)}"), justify="right")

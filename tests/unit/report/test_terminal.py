@@ -1,10 +1,14 @@
 import io
+import re
 
 from rich.console import Console
 from tests.unit.report.sample_results import HOSTILE, V_CACHE_LINE, demo_result, hostile_result, large_result
 
 from shakedown.domain.result import CampaignResult
-from shakedown.report.terminal import render
+from shakedown.domain.words import Standing
+from shakedown.report.sentences import why
+from shakedown.report.tables import ranked
+from shakedown.report.terminal import candidates_table, render
 
 
 def rendered(result: CampaignResult, width: int = 140) -> str:
@@ -109,3 +113,34 @@ def test_hostile_text_is_shown_and_steers_nothing() -> None:
 
 def test_two_hundred_candidates_render() -> None:
     assert "Why the others lost" in rendered(large_result())
+
+
+def test_on_eighty_columns_every_rate_and_workload_is_whole() -> None:
+    result = demo_result()
+
+    def table(width: int) -> str:
+        console = Console(width=width, file=io.StringIO())
+        console.print(candidates_table(result, wide=False))
+        return console.file.getvalue()
+
+    rates = re.compile(r"\d[\d.,]* at \d+")
+    assert rates.findall(table(80)) == rates.findall(table(200)) != []
+    assert all(point.workload in table(80) for candidate in result.candidates for point in candidate.points)
+
+
+def test_the_winner_stands_first_though_a_lossier_one_may_be_faster() -> None:
+    result = demo_result()
+    assert result.winner is not None
+    faster = tuple(
+        candidate if candidate.id == result.winner.id else candidate.model_copy(update={"objective": 9.0})
+        for candidate in result.candidates
+    )
+    assert ranked(result.model_copy(update={"candidates": faster}))[0].id == result.winner.id
+
+
+def test_what_may_be_faster_and_is_lossier_is_told_why_it_stands_behind() -> None:
+    result = demo_result()
+    (open_one, *_) = [one for one in result.candidates if one.standing and one.standing.status is Standing.INCONCLUSIVE]
+    lossy = open_one.model_copy(update={"lossy": ("one", "two", "three")})
+    assert "stands behind what does so less" in why(lossy, result)
+    assert "stands behind" not in why(open_one.model_copy(update={"lossy": ()}), result)
