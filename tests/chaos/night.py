@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from tests.fakes.gguf_files import write_gguf
+from tests.fakes.gguf_files import write_tiny_gguf
 
 from shakedown.campaign.results import load_result
 from shakedown.domain.errors import StoreError
@@ -51,17 +51,6 @@ level = "quick"
 launches = {launches}
 repeats = 1
 """
-METADATA = {
-    "general.architecture": "llama",
-    "llama.block_count": 1,
-    "llama.context_length": 4096,
-    "llama.embedding_length": 256,
-    "llama.feed_forward_length": 512,
-    "llama.attention.head_count": 8,
-    "llama.attention.head_count_kv": 2,
-    "tokenizer.ggml.tokens": ["a", "b"],
-}
-TENSORS = [("token_embd.weight", (256, 2), "q8_0"), ("blk.0.attn_k.weight", (256, 64), "q8_0")]
 THREADS = '[[vary]]\nname = "threads"\narg = "threads"\nvalues = [1, 2, 3]\n'
 MENDED = '[[vary]]\nname = "v"\narg = "cache-type-v"\nvalues = ["f16", "q8_0"]\n'
 MANNERS = """
@@ -102,7 +91,7 @@ class Night:
 
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
-        model = write_gguf(self.home / "m.gguf", METADATA, TENSORS)
+        model = write_tiny_gguf(self.home / "m.gguf")
         self.file = self.home / "c.toml"
         self.file.write_text(
             CAMPAIGN.format(model=model, python=sys.executable, engine=ENGINE, vary=self.vary, launches=self.launches)

@@ -31,6 +31,23 @@ def write_gguf(
     return path
 
 
+def write_tiny_gguf(path: Path) -> Path:
+    """A Llama of one layer, which can be inspected and planned for, not run."""
+    metadata = {
+        "general.architecture": "llama",
+        "llama.block_count": 1,
+        "llama.context_length": 4096,
+        "llama.embedding_length": 256,
+        "llama.feed_forward_length": 512,
+        "llama.attention.head_count": 8,
+        "llama.attention.head_count_kv": 2,
+        "tokenizer.ggml.tokens": ["a", "b"],
+    }
+    return write_gguf(
+        path, metadata, [("token_embd.weight", (256, 2), "q8_0"), ("blk.0.attn_k.weight", (256, 64), "q8_0")]
+    )
+
+
 def _string(text: str) -> bytes:
     data = text.encode()
     return struct.pack("<Q", len(data)) + data

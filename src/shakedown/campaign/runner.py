@@ -110,12 +110,12 @@ class CampaignRunner:
             self._announce.started(result, estimated_s=self._pace.left_s(self._store, result))
             self._settle()
             result = self._go_on(self._judge())
+            if not self._interrupt.requested:
+                self._measure_step_cost(result)
         finally:
             # The store may be full or a trial speak nonsense: no server must outlive the campaign's interest in it.
             self._trials.stop()
             self._interrupt.on_stop = None
-        if not self._interrupt.requested:
-            self._measure_step_cost(result)
         if not self._interrupt.requested:
             self._store.put_fact(ENDED, {"at": wall_time()})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)

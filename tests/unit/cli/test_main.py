@@ -2,7 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.fakes.gguf_files import write_gguf
+from tests.fakes.gguf_files import write_tiny_gguf
 
 from shakedown.cli import main as cli
 from shakedown.cli.main import COMMANDS
@@ -19,17 +19,6 @@ name = "w"
 concurrency = 1
 """
 
-METADATA = {
-    "general.architecture": "llama",
-    "llama.block_count": 1,
-    "llama.context_length": 4096,
-    "llama.embedding_length": 256,
-    "llama.feed_forward_length": 512,
-    "llama.attention.head_count": 8,
-    "llama.attention.head_count_kv": 2,
-    "tokenizer.ggml.tokens": ["a", "b"],
-}
-TENSORS = [("token_embd.weight", (256, 2), "q8_0"), ("blk.0.attn_k.weight", (256, 64), "q8_0")]
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -88,7 +77,7 @@ def test_a_model_that_is_not_there_is_exit_2_and_starts_nothing(shakedown: Run, 
 
 def test_a_model_file_cut_in_half_is_exit_2_and_starts_nothing(shakedown: Run, campaign: Path) -> None:
     model = campaign.parent / "model.gguf"
-    write_gguf(model, METADATA, TENSORS)
+    write_tiny_gguf(model)
     model.write_bytes(model.read_bytes()[: model.stat().st_size // 2])
     code, _, err = shakedown("run", str(campaign), "--out", str(campaign.parent / "out"))
     assert code == 2
@@ -99,7 +88,7 @@ def test_a_model_file_cut_in_half_is_exit_2_and_starts_nothing(shakedown: Run, c
 
 @pytest.mark.parametrize("kind", ["sglang", "vllm", "tensorrt-llm"])
 def test_an_engine_that_is_not_installed_is_exit_2(shakedown: Run, campaign: Path, kind: str) -> None:
-    write_gguf(campaign.parent / "model.gguf", METADATA, TENSORS)
+    write_tiny_gguf(campaign.parent / "model.gguf")
     campaign.write_text(CAMPAIGN.replace("llama.cpp", kind))
     code, _, err = shakedown("run", str(campaign), "--out", str(campaign.parent / "out"))
     assert code == 2
@@ -108,7 +97,7 @@ def test_an_engine_that_is_not_installed_is_exit_2(shakedown: Run, campaign: Pat
 
 
 def test_a_results_folder_that_cannot_be_made_is_one_clear_error(shakedown: Run, campaign: Path) -> None:
-    write_gguf(campaign.parent / "model.gguf", METADATA, TENSORS)
+    write_tiny_gguf(campaign.parent / "model.gguf")
     (campaign.parent / "file").write_text("")
     code, _, err = shakedown("run", str(campaign), "--out", str(campaign.parent / "file" / "out"))
     assert code == 1

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.fakes.gguf_files import write_gguf
+from tests.fakes.gguf_files import write_tiny_gguf
 from tests.unit.cli.test_compare_command import bench_file
-from tests.unit.cli.test_main import METADATA, TENSORS, Run, shakedown
+from tests.unit.cli.test_main import Run, shakedown
 from tests.unit.export.winners import WINNERS
 from tests.unit.report.sample_results import demo_result, hostile_result
 
@@ -58,7 +58,7 @@ def test_a_wrong_document_does_not_hold() -> None:
 
 
 def test_documents_of_commands_hold(shakedown: Run, tmp_path: Path) -> None:
-    write_gguf(tmp_path / "model.gguf", METADATA, TENSORS)
+    write_tiny_gguf(tmp_path / "model.gguf")
     campaign = tmp_path / "campaign.toml"
     fast, slow = (bench_file(tmp_path / f"{speed}.json", speed, speed * 1.01, speed * 0.99) for speed in (100, 50))
     (tmp_path / "result.json").write_text(demo_result().model_dump_json())
