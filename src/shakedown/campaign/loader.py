@@ -82,8 +82,8 @@ def _unknown_checks(read: CampaignText) -> list[Problem]:
     asked = read.value("gates", "skip")
     names = [name for name in asked if isinstance(name, str)] if isinstance(asked, list) else []
     return [
-        read.problem(("gates", "skip", names.index(name)), f"no check is called {name!r}", nearest)
-        for name, nearest in unknown_names(names).items()
+        read.problem(("gates", "skip", names.index(name)), f"no check is called {name!r}", near)
+        for name, near in unknown_names(names).items()
     ]
 
 

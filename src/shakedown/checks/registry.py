@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from functools import cache
 
 import shakedown.checks.ladder
 from shakedown.checks.base import LEVELS, Check
+from shakedown.domain.nearest import nearest
 from shakedown.domain.words import GateLevel
 
 
@@ -28,7 +28,7 @@ def checks() -> tuple[Check, ...]:
 def unknown_names(names: Iterable[str]) -> dict[str, str | None]:
     """Return the names that no check has, each with the nearest that one has."""
     known = [check.name for check in checks()]
-    return {name: next(iter(difflib.get_close_matches(name, known, n=1)), None) for name in names if name not in known}
+    return {name: nearest(name, known) for name in names if name not in known}
 
 
 def checks_for(level: GateLevel) -> tuple[Check, ...]:

@@ -54,8 +54,8 @@ def command(  # noqa: PLR0917 - typer makes options of them
         raise UserError(f"--base-url {base_url!r}: give the scheme too, as in http://127.0.0.1:8000")
     if max_kl is not None and max_kl <= 0:
         raise UserError(f"--max-kl {max_kl:g}: the limit must be above 0")
-    for name, nearest in unknown_names(skip or ()).items():
-        hint = f"; did you mean {nearest!r}?" if nearest else ""
+    for name, near in unknown_names(skip or ()).items():
+        hint = f"; did you mean {near!r}?" if near else ""
         raise UserError(f"--skip {name}: no check is called so{hint}")
     target, engine = find_server(
         Target(base_url=base_url.removesuffix("/").removesuffix("/v1"), model=model, api_key=api_key)

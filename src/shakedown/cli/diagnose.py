@@ -51,16 +51,15 @@ def command(
 
 
 def _explained(wanted: str, *, as_json: bool) -> str:
-    import difflib
-
     from shakedown.diagnose.catalogue import signature_by_id, signatures
     from shakedown.diagnose.page import signature_page
     from shakedown.domain.errors import UserError
+    from shakedown.domain.nearest import nearest
 
     signature = signature_by_id(wanted)
     if signature is None:
-        near = difflib.get_close_matches(wanted, [entry.id for entry in signatures()], n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else "; docs/signatures.md lists them all"
+        near = nearest(wanted, (entry.id for entry in signatures()))
+        hint = f" (did you mean {near!r}?)" if near else "; docs/signatures.md lists them all"
         raise UserError(f"--explain: there is no signature {wanted!r}{hint}")
     return signature.model_dump_json(indent=2) + "\n" if as_json else signature_page(signature)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 import types
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from shakedown.domain.errors import CampaignFileError, Problem
+from shakedown.domain.nearest import nearest
 from shakedown.domain.spec import PROMPT_FILES, PROMPT_WORDS, CampaignSpec
 from shakedown.domain.toml_lines import Path, key_lines, line_of
 
@@ -186,12 +186,9 @@ def _words(details: ErrorDetails) -> list[str]:
 
 
 def _nearest(given: object, words: Sequence[str]) -> str | None:
-    for word in given if isinstance(given, list | tuple) else [given]:
-        if isinstance(word, str) and word not in words:
-            matches = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-            if matches:
-                return matches[0]
-    return None
+    given_words = given if isinstance(given, list | tuple) else [given]
+    wrong = (word for word in given_words if isinstance(word, str) and word not in words)
+    return next((found for word in wrong if (found := nearest(word, words, likeness=0.5))), None)
 
 
 def _spell(path: Path) -> str:

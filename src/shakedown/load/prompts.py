@@ -6,7 +6,6 @@ contract suite (``tests/contract/test_prompt_sources.py``).
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import pkgutil
@@ -18,6 +17,7 @@ from typing import Protocol
 
 import shakedown.load.sources
 from shakedown.domain.errors import UserError
+from shakedown.domain.nearest import nearest
 from shakedown.domain.workload import Workload
 from shakedown.load.tokenizers import Tokenizer
 
@@ -123,8 +123,8 @@ def _open(word: str, request: SourceRequest) -> PromptSource:
     kind = source_kinds().get(name)
     if kind is None:
         examples = ", ".join(kind.example for kind in source_kinds().values())
-        close = difflib.get_close_matches(name, source_kinds(), n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        close = nearest(name, source_kinds())
+        hint = f" (did you mean {close!r}?)" if close else ""
         raise UserError(f"prompts {word!r}: no such source{hint}; there are {examples}")
     return kind.open(argument or None, request)
 

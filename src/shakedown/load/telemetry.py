@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from statistics import fmean
 from types import TracebackType
 from typing import Any, Self
 
@@ -98,13 +99,13 @@ def _open_nvml() -> tuple[Any, list[Any]]:
 def _summary(gpus: list[_Gpu]) -> Telemetry:
     throttled = [value for gpu in gpus for value in gpu.throttled]
     return Telemetry(
-        power_w_mean=_each(gpus, lambda gpu: gpu.power_w, _mean),
-        utilization_mean=_each(gpus, lambda gpu: gpu.utilization, _mean),
+        power_w_mean=_each(gpus, lambda gpu: gpu.power_w, fmean),
+        utilization_mean=_each(gpus, lambda gpu: gpu.utilization, fmean),
         memory_used_bytes_max=_each(gpus, lambda gpu: gpu.memory_bytes, max),
         sm_clock_mhz_min=_each(gpus, lambda gpu: gpu.sm_clock_mhz, min),
         throttled=any(throttled) if throttled else None,
-        pcie_rx_bytes_per_s_mean=_each(gpus, lambda gpu: gpu.pcie_rx, _mean),
-        pcie_tx_bytes_per_s_mean=_each(gpus, lambda gpu: gpu.pcie_tx, _mean),
+        pcie_rx_bytes_per_s_mean=_each(gpus, lambda gpu: gpu.pcie_rx, fmean),
+        pcie_tx_bytes_per_s_mean=_each(gpus, lambda gpu: gpu.pcie_tx, fmean),
     )
 
 
@@ -112,7 +113,3 @@ def _each(gpus: list[_Gpu], values: Callable[[_Gpu], list[Any]], reduce: Callabl
     """One number for each GPU; None unless every GPU has the reading."""
     lists = [values(gpu) for gpu in gpus]
     return tuple(reduce(one) for one in lists) if lists and all(lists) else None
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)

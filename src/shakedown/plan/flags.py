@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from shakedown.domain.base import ArgValue
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.facts import EngineFacts, FlagFacts
+from shakedown.domain.nearest import nearest
 from shakedown.domain.words import EngineKind
 from shakedown.plan.outcome import PrunedCandidate
 
@@ -26,14 +26,14 @@ def flag_problem(candidate: Candidate, engine: EngineFacts) -> PrunedCandidate |
         if value is False or (flag is None and not engine.flags_complete):
             continue
         if flag is None:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean --{near[0]}?" if near else ""
+            near = nearest(name, known)
+            hint = f"; did you mean --{near}?" if near else ""
             reason = f"this installation has no flag --{name}{hint}"
             return PrunedCandidate(candidate=candidate, rule=NO_SUCH_FLAG, reason=reason, sources=(source,))
         refused = _refused(value, flag)
         if refused is not None:
-            near = difflib.get_close_matches(refused, flag.choices or (), n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = nearest(refused, flag.choices or ())
+            hint = f"; did you mean {near}?" if near else ""
             reason = f"--{name} does not take {refused!r}, only {', '.join(flag.choices or ())}{hint}"
             return PrunedCandidate(candidate=candidate, rule=REFUSED_VALUE, reason=reason, sources=(source,))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import NamedTuple
 
 
@@ -37,7 +38,7 @@ class Arm:
 
     def mean(self, point: PointKey) -> float:
         """Mean of the point's logarithms, launches equal."""
-        return _mean([_mean(launch[point]) for launch in self.launches])
+        return fmean([fmean(launch[point]) for launch in self.launches])
 
     def values(self, point: PointKey) -> list[float]:
         """All of the point's logarithms, of every launch and repeat."""
@@ -55,7 +56,7 @@ def point_weights(points: Iterable[PointKey], workload_weights: Mapping[str, flo
 
 def launch_scores(arm: Arm, weights: Mapping[PointKey, float]) -> list[float]:
     """One score a launch: the weighted mean over points of the mean over repeats."""
-    return [sum(weight * _mean(launch[point]) for point, weight in weights.items()) for launch in arm.launches]
+    return [sum(weight * fmean(launch[point]) for point, weight in weights.items()) for launch in arm.launches]
 
 
 def repeat_scores(arm: Arm, weights: Mapping[PointKey, float]) -> list[float]:
@@ -63,7 +64,3 @@ def repeat_scores(arm: Arm, weights: Mapping[PointKey, float]) -> list[float]:
     values = {point: [value for launch in arm.launches for value in launch[point]] for point in weights}
     rounds = min((len(repeats) for repeats in values.values()), default=0)
     return [sum(weight * values[point][index] for point, weight in weights.items()) for index in range(rounds)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 
 from scipy.special import stdtr, stdtrit
 
@@ -101,7 +102,7 @@ class Experiment:
         freedom = sum(len(repeats) - 1 for repeats in values)
         if freedom <= 0:
             return 0.0
-        squares = sum((value - _mean(repeats)) ** 2 for repeats in values for value in repeats)
+        squares = sum((value - fmean(repeats)) ** 2 for repeats in values for value in repeats)
         counts = [len(self.arms[key].values(point)) for key in (a, b)]
         return math.sqrt(squares / freedom * sum(1 / count for count in counts))
 
@@ -118,7 +119,7 @@ class Experiment:
             return None
         weights = point_weights(points, self.workload_weights)
         scores_a, scores_b = self._scores(self.arms[a], weights), self._scores(self.arms[b], weights)
-        difference = _mean(scores_a) - _mean(scores_b)
+        difference = fmean(scores_a) - fmean(scores_b)
         pooled = self._pooled_spread(weights)
         if pooled is None:
             return Ratio(math.exp(difference), None, ComparisonStatus.INCONCLUSIVE, None, len(points))
@@ -165,7 +166,3 @@ class Experiment:
         if p >= alpha or p * pairs < alpha:
             return p < alpha
         return studentized_range_sf(statistic * math.sqrt(2), arms, df) < alpha
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
