@@ -47,6 +47,7 @@ class LoadStage:
         self._tokenizer = find_tokenizer(self._control, target.model, None, endpoint=target.endpoint)
         self._sources: dict[str, PromptSource] = {}
         self._pool = WorkerPool()
+        self._server_env = request.candidate.env
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +77,7 @@ class LoadStage:
             should_stop=self._should_stop,
             sample_server=self._sample,
             pool=self._pool,
+            server_env=self._server_env,
         )
         name = records_name(workload.name, level.concurrency, level.request_rate, plan.repeat)
         write_parquet(result.records, self._folder / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,11 @@ def _inspect(spec: CampaignSpec, find: Callable[[EngineRef], EngineFacts], progr
         path = str(demo_model(progress))
         name = spec.model.name or spec.model_ref().name.removeprefix(DEMO_PREFIX)
         spec = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path, "name": name})})
-    machine = read_machine_file(spec.machine.file) if spec.machine.file is not None else inspect_machine()
+    machine = (
+        read_machine_file(spec.machine.file)
+        if spec.machine.file is not None
+        else inspect_machine({**os.environ, **spec.engine.env})
+    )
     references = [
         EngineRef(kind=spec.engine.kind, python=option.python, command=option.command) for option in _builds(spec)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import pynvml
 
 from shakedown.domain.facts import GpuFacts, GpuLink, GpuProcess
+from shakedown.inspect.nvml import visible_handles
 
 T = TypeVar("T")
 LinkPath = Literal["nvlink", "switch", "bridge", "host", "node", "system"]
@@ -33,24 +34,23 @@ class SeenGpus:
     unknown_because: str | None = None
 
 
-def inspect_gpus() -> SeenGpus:
-    """Ask NVML for every GPU; without NVML the GPUs are unknown, not absent."""
+def inspect_gpus(environment: Mapping[str, str]) -> SeenGpus:
+    """Ask NVML for every GPU that a process with this environment sees; without NVML they are unknown, not absent."""
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return SeenGpus(gpus=None, unknown_because=f"NVML cannot be used: {error}")
     try:
-        return _ask()
+        return _ask(visible_handles(environment))
     finally:
         pynvml.nvmlShutdown()
 
 
-def _ask() -> SeenGpus:
-    handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+def _ask(handles: Mapping[int, Any]) -> SeenGpus:
     cuda = _maybe(pynvml.nvmlSystemGetCudaDriverVersion_v2)
     return SeenGpus(
-        gpus=tuple(_gpu(index, handle) for index, handle in enumerate(handles)),
-        links=tuple(_link(a, b, handles[a], handles[b]) for a, b in combinations(range(len(handles)), 2)),
+        gpus=tuple(_gpu(index, handle) for index, handle in handles.items()),
+        links=tuple(_link(a, b, handles[a], handles[b]) for a, b in combinations(handles, 2)),
         driver=_maybe(pynvml.nvmlSystemGetDriverVersion),
         cuda_driver=f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else None,
     )

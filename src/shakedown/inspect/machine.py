@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -21,9 +22,13 @@ _SHM = Path("/dev/shm")  # noqa: S108 - engines exchange tensors here; its size 
 _TOOL_TIMEOUT_S = 10.0
 
 
-def inspect_machine() -> MachineFacts:
-    """Look at the machine this runs on. Never fails: what cannot be seen is None."""
-    seen = inspect_gpus()
+def inspect_machine(environment: Mapping[str, str] | None = None) -> MachineFacts:
+    """Look at the machine this runs on. Never fails: what cannot be seen is None.
+
+    Args:
+        environment: of the engine, where it differs from this process's own: it may see fewer GPUs.
+    """
+    seen = inspect_gpus(os.environ if environment is None else environment)
     memory = psutil.virtual_memory()
     shm = shutil.disk_usage(_SHM) if _SHM.is_dir() else None
     cuda_home = _cuda_home()

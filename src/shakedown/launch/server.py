@@ -108,7 +108,7 @@ class Server:
             server._refusal = _cannot_listen(host, port, error)
             return server
         argv = tuple(word.replace("{folder}", str(folder)) for word in plan.argv)
-        server._gpu = GpuMemory.measure()
+        server._gpu = GpuMemory.measure(plan.env)
         started_ns = now_ns()
         try:
             server._guardian = Guardian(argv, plan.env, folder=folder, log=server.log_file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shakedown.client.address import parse_base_url, post_head
@@ -51,6 +51,7 @@ def run_point(
     workers: int | None = None,
     stop_when: Sequence[StopCondition] = (),
     pool: WorkerPool | None = None,
+    server_env: Mapping[str, str] | None = None,
 ) -> PointResult:
     """Measure one load point.
 
@@ -69,6 +70,7 @@ def run_point(
         workers: processes that send; None decides by concurrency and cores.
         stop_when: conditions that end the measured window before its extent (``shakedown.load.stopping``).
         pool: worker processes to use again; None starts and ends its own.
+        server_env: of a server on this machine, beside or instead of this process's: it says which GPUs it sees.
 
     Raises:
         UserError: if the base URL is none, or a header holds a line break.
@@ -86,7 +88,7 @@ def run_point(
             if plan.warmup_requests and not run.warm_up():
                 return _result(plan, [], run, CounterWindow(), Telemetry())
             run.stock()
-            with CounterSampling(sample_server) as counters, TelemetrySampling() as telemetry:
+            with CounterSampling(sample_server) as counters, TelemetrySampling(server_env or {}) as telemetry:
                 run.measure()
             records = run.collect(tokenizer)
             whole = run.phase.stop_reason is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 from types import TracebackType
@@ -30,13 +31,18 @@ class _Gpu:
 
 
 class TelemetrySampling:
-    """Reads all GPUs about once a second in a thread; ``readings`` is there after exit, empty without NVML."""
+    """Reads a server's GPUs about once a second in a thread; ``readings`` is there after exit, empty without NVML.
 
-    def __init__(self, interval_s: float = INTERVAL_S) -> None:
+    Args:
+        server_env: what the server's environment has beside or instead of this process's: it says which GPUs it sees.
+        interval_s: seconds between readings.
+    """
+
+    def __init__(self, server_env: Mapping[str, str], interval_s: float = INTERVAL_S) -> None:
         self.readings = Telemetry()
         self._interval_s = interval_s
         self._stop = threading.Event()
-        self._nvml, handles = _open_nvml()
+        self._nvml, handles = _open_nvml({**os.environ, **server_env})
         self._gpus = [_Gpu(handle) for handle in handles]
         self._thread = threading.Thread(target=self._run, daemon=True, name="load-telemetry")
 
@@ -82,16 +88,18 @@ class TelemetrySampling:
         return bool(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle) & _THROTTLE_REASONS)
 
 
-def _open_nvml() -> tuple[Any, list[Any]]:
+def _open_nvml(environment: Mapping[str, str]) -> tuple[Any, list[Any]]:
     """NVML and a handle of each GPU; nothing where there is no driver."""
     import pynvml
+
+    from shakedown.inspect.nvml import visible_handles
 
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         return None, []
     try:
-        return pynvml, [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        return pynvml, list(visible_handles(environment).values())
     except pynvml.NVMLError:
         return pynvml, []
 

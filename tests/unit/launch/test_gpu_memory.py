@@ -16,21 +16,26 @@ GIB = 1 << 30
 
 @pytest.fixture
 def readings(monkeypatch):
-    """Readings to come, one list of used bytes each; the last one stays."""
+    """Readings to come, one list of used bytes by GPU each; the last one stays."""
     coming = []
     monkeypatch.setattr(gpu_memory, "_PATIENCE_S", 0.3)
-    monkeypatch.setattr(gpu_memory, "used_bytes", lambda: coming.pop(0) if len(coming) > 1 else coming[0])
+
+    def used_bytes(environment):
+        reading = coming.pop(0) if len(coming) > 1 else coming[0]
+        return None if reading is None else dict(enumerate(reading))
+
+    monkeypatch.setattr(gpu_memory, "used_bytes", used_bytes)
     return coming
 
 
 def test_without_nvml_nothing_is_claimed(readings):
     readings += [None]
-    assert GpuMemory.measure() is None
+    assert GpuMemory.measure({}) is None
 
 
 def test_it_waits_until_the_memory_is_back(readings):
     readings += [[GIB, 0], [70 * GIB, 0], [70 * GIB, 0], [30 * GIB, 0], [GIB, 0]]
-    memory = GpuMemory.measure()
+    memory = GpuMemory.measure({})
     assert memory is not None
     memory.note_use()
     assert memory.wait_until_free()
@@ -39,7 +44,7 @@ def test_it_waits_until_the_memory_is_back(readings):
 
 def test_memory_that_stays_is_said_to_stay(readings):
     readings += [[0], [70 * GIB], [5 * GIB]]
-    memory = GpuMemory.measure()
+    memory = GpuMemory.measure({})
     assert memory is not None
     memory.note_use()
     assert not memory.wait_until_free()
@@ -47,7 +52,7 @@ def test_memory_that_stays_is_said_to_stay(readings):
 
 def test_what_others_take_on_other_gpus_does_not_matter(readings):
     readings += [[0, 0], [70 * GIB, 0], [0, 40 * GIB]]
-    memory = GpuMemory.measure()
+    memory = GpuMemory.measure({})
     assert memory is not None
     memory.note_use()
     assert memory.wait_until_free()
@@ -65,7 +70,7 @@ def test_a_killed_process_gives_its_memory_back():
         "print('up', flush=True); time.sleep(300)\n"
     )
     ctypes.CDLL("libcuda.so.1")
-    memory = GpuMemory.measure()
+    memory = GpuMemory.measure({})
     assert memory is not None
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None

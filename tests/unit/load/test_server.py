@@ -13,6 +13,7 @@ from shakedown.domain.errors import ClientError, UserError
 from shakedown.domain.metric import CounterWindow
 from shakedown.domain.words import EngineKind
 from shakedown.domain.workload import Target
+from shakedown.inspect import nvml
 from shakedown.load.sampling import counter_window
 from shakedown.load.server import counter_sampler, fit_target, identify
 from shakedown.load.telemetry import TelemetrySampling
@@ -103,6 +104,7 @@ def fake_nvml() -> SimpleNamespace:
         nvmlShutdown=lambda: None,
         nvmlDeviceGetCount=lambda: 2,
         nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetUUID=lambda handle: f"GPU-{handle}",
         nvmlDeviceGetPowerUsage=lambda handle: 250_000 + handle * 1000,
         nvmlDeviceGetUtilizationRates=lambda handle: SimpleNamespace(gpu=50),
         nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(used=10 + handle),
@@ -113,8 +115,9 @@ def fake_nvml() -> SimpleNamespace:
 
 
 def test_telemetry_has_an_element_a_gpu_and_nothing_where_one_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvml, "pynvml", fake_nvml())
     monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
-    with TelemetrySampling(interval_s=0.01) as sampling:
+    with TelemetrySampling({}, interval_s=0.01) as sampling:
         time.sleep(0.3)
     readings = sampling.readings
     assert readings.power_w_mean == (250.0, 251.0)
@@ -123,6 +126,14 @@ def test_telemetry_has_an_element_a_gpu_and_nothing_where_one_lacks_it(monkeypat
     assert readings.sm_clock_mhz_min == (1980, 1980)
     assert readings.throttled is True
     assert readings.pcie_rx_bytes_per_s_mean is None
+
+
+def test_telemetry_is_of_the_gpus_that_the_server_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvml, "pynvml", fake_nvml())
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    with TelemetrySampling({"CUDA_VISIBLE_DEVICES": "1"}, interval_s=0.01) as sampling:
+        time.sleep(0.3)
+    assert sampling.readings.power_w_mean == (251.0,)
 
 
 def test_addresses() -> None:
