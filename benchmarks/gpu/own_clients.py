@@ -35,7 +35,7 @@ ARGS: dict[str, dict[str, ArgValue]] = {
     "vllm": {"gpu-memory-utilization": 0.4, "max-num-seqs": 256},
 }
 INPUT, OUTPUT = 512, 128
-LEVELS = ((1, 16), (16, 128), (64, 384), (256, 1024))
+LEVELS = ((1, 16), (16, 128), (64, 384))
 """Concurrency and requests of each point."""
 CROWD = 1024
 Row = dict[str, float]
