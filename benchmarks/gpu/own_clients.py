@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("engine", choices=sorted(ARGS))
     parser.add_argument("--python", required=True)
     parser.add_argument("--model", required=True)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a further argument")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=240.0)
     given = parser.parse_args()
@@ -150,7 +151,7 @@ def main() -> None:
     candidate = Candidate(
         engine=EngineRef(kind=EngineKind(given.engine), python=given.python),
         model=ModelRef(path=given.model, name=NAME),
-        args=ARGS[given.engine],
+        args={**ARGS[given.engine], **dict(pair.split("=", 1) for pair in given.set)},
     )
     given.out.mkdir(parents=True, exist_ok=True)
     server = Server.start(

@@ -266,3 +266,16 @@ def test_every_kind_of_event_is_stored(store: CampaignStore) -> None:
     rows = db.execute("SELECT type, payload FROM event WHERE trial_id = ? ORDER BY number", (trial_id,)).fetchall()
     db.close()
     assert [kind for kind, _ in rows] == [EVENT.validate_json(payload).type for _, payload in rows]
+
+
+def test_how_long_and_how_surely_to_decide_may_change_and_is_kept(tmp_path: Path) -> None:
+    first = {**SPEC, "campaign": {"name": "c", "budget": 60.0}, "decide": {"launches": 1, "repeats": 2}}
+    second = {**SPEC, "campaign": {"name": "c", "budget": None}, "decide": {"launches": 2, "repeats": 2}}
+    with CampaignStore.create_or_open(tmp_path, name="c", campaign_text=TEXT, spec=first):
+        pass
+    with CampaignStore.create_or_open(tmp_path, name="c", campaign_text="# longer\n" + TEXT, spec=second) as store:
+        assert store.header().spec == second
+        assert (tmp_path / "campaign.toml").read_text() == store.header().text == "# longer\n" + TEXT
+    other = {**second, "decide": {"launches": 2, "repeats": 3}}
+    with pytest.raises(UserError, match=r"the files differ in decide"):
+        CampaignStore.create_or_open(tmp_path, name="c", campaign_text=TEXT, spec=other)

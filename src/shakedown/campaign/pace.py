@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import median_low
 
 from shakedown.campaign.library import REUSED
 from shakedown.campaign.requests import point_plans
+from shakedown.domain.record import TrialRecord
 from shakedown.domain.result import CampaignResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.words import Verdict
@@ -18,6 +19,7 @@ class Pace:
     def __init__(self, spec: CampaignSpec) -> None:
         self._spec = spec
         self.points_per_launch = len(point_plans(spec.workloads()))
+        self._rounds = max(workload.repeats or 1 for workload in spec.workloads())
         self._took: dict[str, float] = {}
 
     def note(self, trial_id: str, seconds: float) -> None:
@@ -27,8 +29,13 @@ class Pace:
     def launch_s(self, store: CampaignReader, *, whole: bool) -> float | None:
         """Median time of the launches so far; ``whole``: of those measured to their end, where there are any.
 
-        Earlier sessions left wall times only; a clock that was set spoils a few of them, and the median bears that.
+        Earlier sessions left wall times only; a clock that was set spoils a few of them, and the median bears that. Of
+        two launches the shorter counts: the first of an installation compiles kernels, which no later one does.
         """
+        took = [self._time_of(trial) for trial in self._finished(store, whole=whole)]
+        return max(0.0, median_low(took)) if took else None
+
+    def _finished(self, store: CampaignReader, *, whole: bool) -> list[TrialRecord]:
         reused = store.fact(REUSED) or {}
         finished = [
             trial
@@ -37,8 +44,10 @@ class Pace:
         ]
         if whole:
             finished = [trial for trial in finished if len(trial.points) == self.points_per_launch] or finished
-        took = [self._took.get(trial.id, (trial.ended_at or trial.begun_at) - trial.begun_at) for trial in finished]
-        return max(0.0, median(took)) if took else None
+        return finished
+
+    def _time_of(self, trial: TrialRecord) -> float:
+        return self._took.get(trial.id, (trial.ended_at or trial.begun_at) - trial.begun_at)
 
     def left_s(self, store: CampaignReader, result: CampaignResult) -> float | None:
         """Predicted seconds until every candidate has been launched once, within the budget.
@@ -53,13 +62,22 @@ class Pace:
         return left if budget is None else min(left, max(0.0, budget))
 
     def launches_left(self, store: CampaignReader) -> int | None:
-        """Launches, measured to their end, that the budget still pays for; None without one or if nothing is known."""
-        budget, each = self.budget_left_s(store), self.launch_s(store, whole=True)
+        """Launches that the budget still pays for; None without one or if nothing is known.
+
+        All but the last measured to their end, the last at least through one round of its load points: a launch that is
+        cut short there still decides something, and time that is left over decides nothing.
+        """
+        budget = self.budget_left_s(store)
         if budget is None:
             return None
         if budget <= 0:
             return 0
-        return None if not each else int(budget // each)
+        known = self._finished(store, whole=True)
+        each = self.launch_s(store, whole=True)
+        if not each:
+            return None
+        one_round = median_low([self._time_of(trial) - trial.load_s * (1 - 1 / self._rounds) for trial in known])
+        return 0 if budget < one_round else 1 + int((budget - one_round) // each)
 
     def position(self, store: CampaignReader) -> tuple[int, int]:
         """Number of the launch that just began, and of launches planned so far."""

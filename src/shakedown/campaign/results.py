@@ -49,7 +49,8 @@ def evidence(reader: CampaignReader, *, complete: bool) -> CampaignEvidence:
         started_at=header.created_at,
         finished_at=wall_time() if complete else None,
         complete=complete,
-        budget_exhausted=spec.campaign.budget_s is not None and reader.wall_s() >= spec.campaign.budget_s,
+        budget_exhausted=spec.campaign.budget_s is not None
+        and (reader.wall_s() >= spec.campaign.budget_s or bool(facts.get(ENDED, {}).get("budget_exhausted"))),
         wall_s=reader.wall_s(),
         objective=spec.campaign.objective,
         margin=spec.decide.margin,

@@ -117,7 +117,7 @@ class CampaignRunner:
             self._trials.stop()
             self._interrupt.on_stop = None
         if not self._interrupt.requested:
-            self._store.put_fact(ENDED, {"at": wall_time()})
+            self._store.put_fact(ENDED, {"at": wall_time(), "budget_exhausted": self._wants_more(result)})
         result = judge_campaign(self._store, complete=not self._interrupt.requested)
         self._announce.ended(result, interrupted=self._interrupt.requested)
         return Ended(result, self._interrupt.requested)
@@ -220,6 +220,9 @@ class CampaignRunner:
             if probe.is_new:
                 self._announce.added(probe.record, probe.parent, f"without {probe.without}")
             return NextLaunch(probe.record, "find_culprit")
+        return self._strategys_next(result, launches_left)
+
+    def _strategys_next(self, result: CampaignResult, launches_left: int | None) -> NextLaunch | None:
         return next_launch(
             self._spec,
             self._strategy,
@@ -228,8 +231,12 @@ class CampaignRunner:
             result,
             has_reference=(self._store.folder / REFERENCE_FILE).exists(),
             launches_left=launches_left,
-            running=running,
+            running=[launch.record.candidate.id for launch in self._under_way.values()],
         )
+
+    def _wants_more(self, result: CampaignResult) -> bool:
+        """Whether something more would be launched if the budget allowed it."""
+        return self._pace.budget_left_s(self._store) is not None and self._strategys_next(result, None) is not None
 
     def _measure_step_cost(self, result: CampaignResult) -> None:
         """Launch the best speculation twice more with acceptance made up, unless that was done or time is out."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shakedown.domain.errors import StoreError, UserError
 from shakedown.domain.events import EVENT, Event, PointProgress, TrialFinished
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CAMPAIGN_FILE_NAME = "campaign.toml"
+CHANGEABLE = frozenset({("campaign", "budget"), ("decide", "launches"), ("decide", "margin"), ("decide", "confidence")})
+"""Keys that a resumed campaign may change: how long and how surely to decide, not what a trial measures."""
 
 
 class CampaignStore(CampaignReader):
@@ -49,7 +51,7 @@ class CampaignStore(CampaignReader):
             name: the campaign's name.
             campaign_text: the campaign file as it was given, kept as ``campaign.toml``.
             spec: the parsed file as JSON values. A stored campaign is the same one if this is equal; comments, order
-                and spelling of the text do not matter.
+                and spelling of the text do not matter, and ``CHANGEABLE`` keys may be given other values.
 
         Raises:
             UserError: the folder holds another campaign.
@@ -154,16 +156,21 @@ class CampaignStore(CampaignReader):
         # Through JSON, so that a tuple equals the list that it is read back as.
         canonical = json.dumps(spec, sort_keys=True)
         stored = self._rows("SELECT name, spec FROM campaign")
-        if stored and stored[0][1] != canonical:
-            raise UserError(_other_campaign(self.folder, str(stored[0][0]), json.loads(str(stored[0][1])), spec))
+        if stored:
+            before = json.loads(str(stored[0][1]))
+            if _measured(before) != _measured(json.loads(canonical)):
+                raise UserError(_other_campaign(self.folder, str(stored[0][0]), before, spec))
+        changed = not stored or stored[0][1] != canonical
         with self._transaction():
             if not stored:
                 self._db.execute(
                     "INSERT INTO campaign VALUES (1, ?, ?, ?, ?)", (name, campaign_text, canonical, time.time())
                 )
+            elif changed:
+                self._db.execute("UPDATE campaign SET text = ?, spec = ?", (campaign_text, canonical))
             row = self._db.execute("INSERT INTO session (opened_at) VALUES (?) RETURNING number", (time.time(),))
             (self._session,) = row.fetchone()
-        if not stored:
+        if changed:
             with store_errors(self.folder):
                 (self.folder / CAMPAIGN_FILE_NAME).write_text(campaign_text, encoding="utf-8")
 
@@ -176,8 +183,18 @@ class CampaignStore(CampaignReader):
                 self._db.execute("UPDATE session SET elapsed_s = ? WHERE number = ?", (elapsed_s, self._session))
 
 
+def _measured(spec: Mapping[str, Any]) -> dict[str, object]:
+    """The part of a campaign that its trials depend on."""
+    return {
+        section: {key: value for key, value in keys.items() if (section, key) not in CHANGEABLE}
+        if isinstance(keys, dict)
+        else keys
+        for section, keys in spec.items()
+    }
+
+
 def _other_campaign(folder: Path, name: str, stored: Mapping[str, object], given: Mapping[str, object]) -> str:
-    theirs, ours = json.loads(json.dumps(stored)), json.loads(json.dumps(given))
+    theirs, ours = _measured(stored), _measured(json.loads(json.dumps(given)))
     differing = sorted(key for key in theirs.keys() | ours.keys() if theirs.get(key) != ours.get(key))
     return (
         f"{folder} holds another campaign ({name!r}; the files differ in {', '.join(differing)}). "

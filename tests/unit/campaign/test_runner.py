@@ -21,7 +21,7 @@ from shakedown.domain.result import CampaignResult, CandidateResult
 from shakedown.domain.spec import CampaignSpec
 from shakedown.domain.spec_file import parse_campaign
 from shakedown.domain.trial import TrialRequest
-from shakedown.domain.words import Category, EngineKind, Stage, Verdict
+from shakedown.domain.words import Category, EngineKind, FindingKind, Stage, Verdict
 from shakedown.domain.workload import PointPlan
 from shakedown.store.campaign_store import CampaignStore
 
@@ -564,3 +564,18 @@ def test_a_clock_that_was_set_does_not_spend_the_budget(tmp_path: Path, monkeypa
     place = ScriptedPlace(quick)
     Campaign(tmp_path / "r", text).run(place)
     assert len(place.requests) == 3
+
+
+def test_a_budget_that_ran_out_may_be_raised_and_the_campaign_goes_on(tmp_path: Path) -> None:
+    short = Campaign(tmp_path / "r", CAMPAIGN.replace('strategy = "grid"', 'strategy = "grid"\nbudget = "1ms"'))
+    place = ScriptedPlace(quick)
+    ended = short.run(place)
+    assert len(place.requests) < 3
+    exhausted = [finding for finding in ended.result.findings if finding.kind is FindingKind.BUDGET_EXHAUSTED]
+    assert len(exhausted) == 1
+    assert "left" in exhausted[0].summary
+    longer = Campaign(tmp_path / "r", CAMPAIGN.replace('strategy = "grid"', 'strategy = "grid"\nbudget = "1h"'))
+    again = ScriptedPlace(quick)
+    result = longer.run(again).result
+    assert len(place.requests) + len(again.requests) == 3
+    assert not [finding for finding in result.findings if finding.kind is FindingKind.BUDGET_EXHAUSTED]
