@@ -25,6 +25,17 @@ def matched(signature: Signature, text: str) -> bool:
     return False
 
 
+def captured(signature: Signature, text: str) -> list[dict[str, str]]:
+    """What each match of the signature in the text captured."""
+    return [
+        dict(found.captures)
+        for number, raw in enumerate(text.split("\n"), start=1)
+        for line in read_line(number, raw.encode())
+        for found in matcher_for(signature.engine).match(line)[0]
+        if found.signature.id == signature.id
+    ]
+
+
 @EACH
 def test_it_matches_its_positive_cases(signature: Signature) -> None:
     assert signature.positive
@@ -69,6 +80,15 @@ def test_its_words_use_only_what_a_line_can_give(signature: Signature) -> None:
         assert len(parse) == len([clause for clause in rule.versions.split(",") if clause.strip()])
         assert rule.engine is None or signature.engine in (None, rule.engine)
         assert all(not name.startswith("-") for name in [*rule.set, *rule.remove, *rule.avoid, *rule.adjust])
+
+
+@EACH
+def test_no_positive_case_leaves_a_gap_in_its_words(signature: Signature) -> None:
+    for text in signature.positive:
+        for captures in captured(signature, text):
+            values = with_computed(signature, captures)
+            for words in (signature.title, signature.cause, signature.advice):
+                assert fill(words, values).count("?") == words.count("?"), (words, captures)
 
 
 @EACH

@@ -75,9 +75,23 @@ REAL_FAILURES = [
     ("llama.cpp-xllamacpp-split-mode-tensor.log", "llama-split-mode-tensor", 8),
     ("llama.cpp-xllamacpp-truncated.log", "llama-gguf-truncated", 7),
     ("llama.cpp-xllamacpp-unknown-architecture.log", "llama-unknown-architecture", 7),
+    ("sglang-0.5.17-h200-context-too-long.log", "max-length-beyond-model", 32),
+    ("sglang-0.5.17-h200-drafts-without-steps.log", "sglang-spec-steps-missing", 26),
+    ("sglang-0.5.17-h200-flashmla.log.gz", "sglang-mla-backend-without-mla", 78),
+    ("sglang-0.5.17-h200-fp4-kv.log.gz", "renamed-value", 60),
+    ("sglang-0.5.17-h200-memory-fraction-too-small.log.gz", "sglang-no-room-for-states", 65),
+    ("sglang-0.5.17-h200-not-quantized-so.log.gz", "quantization-config-unreadable", 68),
+    ("sglang-0.5.17-h200-one-gpu-visible.log.gz", "device-ordinal", 52),
+    ("sglang-0.5.17-h200-unknown-flag.log.gz", "unrecognized-arguments", 424),
     ("sglang-0.5.17-h200-no-buffer-refused.log", "sglang-no-buffer-overlap", 25),
     ("sglang-0.5.17-h200-trtllm-mha-refused.log", "sglang-trtllm-mha-prefill", 22),
     ("sglang-0.5.17-h200-trtllm-moe-died.log.gz", "flashinfer-kernels-not-downloaded", 46),
+    ("vllm-0.26.0-h200-context-too-long.log", "max-length-beyond-model", 56),
+    ("vllm-0.26.0-h200-cutlass-mla.log.gz", "vllm-backend-for-mla", 85),
+    ("vllm-0.26.0-h200-memory-share-too-small.log.gz", "vllm-no-cache-blocks", 55),
+    ("vllm-0.26.0-h200-mtp-not-in-model.log", "speculation-refused", 60),
+    ("vllm-0.26.0-h200-not-quantized-so.log", "quantization-config-unreadable", 55),
+    ("vllm-0.26.0-h200-one-gpu-visible.log", "device-ordinal", 54),
     ("vllm-0.26.0-h200-no-flashinfer.log", "module-missing", 54),
     ("vllm-0.32.0-cpu-bad-argument.log.gz", "unrecognized-arguments", 307),
     ("vllm-0.32.0-cpu-max-model-len-too-large.log", "max-length-beyond-model", 56),
@@ -113,6 +127,7 @@ def test_real_failures_of_real_engines(name: str, signature: str, number: int) -
         "vllm-0.26.0-h200-served-and-stopped.log.gz",  # a request of it was answered with 500
         "vllm-0.26.0-h200-ngram-stopped.log.gz",  # "does not yet support ngram ...; using the V1 model runner instead"
         "sglang-0.5.17-h200-streams-cancelled.log.gz",
+        "vllm-0.26.0-h200-fp8-e5m2.log",  # "Failed to connect to NVIDIA artifactory", and it went on without
     ],
 )
 def test_a_server_that_served_and_was_stopped_did_not_fail(name: str) -> None:
