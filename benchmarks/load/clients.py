@@ -23,6 +23,7 @@ from truth import forget, truth, truth_server
 
 TOKENS = 64
 ROUNDS = 4
+LIMIT_S = 600
 WORDS = "ship the tide over sea of harbour and light was north in rope slow bell a prompt"
 COLUMNS = (
     "client", "mean TTFT", "p99 TTFT", "mean ITL", "median ITL",
@@ -36,7 +37,9 @@ def write_inputs(folder: Path, requests: int) -> tuple[Path, Path]:
     with prompts.open("w") as file:
         for number in range(requests):
             text = f"prompt {number} " + "the ship was slow " * 30
-            file.write(json.dumps({"prompt": text, "text": text, "output_tokens": TOKENS}) + "\n")
+            # Each client has its own name for the length of an answer.
+            lengths = {"output_tokens": TOKENS, "output_tokens_count": TOKENS}
+            file.write(json.dumps({"prompt": text, "text": text, **lengths}) + "\n")
     home = folder / "tokenizer"
     home.mkdir()
     made = Tokenizer(
@@ -59,7 +62,7 @@ def run(name: str, command: list[str], path: str) -> float:
     """Run a client to its end; return its CPU seconds."""
     before = children_cpu_s()
     env = os.environ | {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, check=False, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=LIMIT_S)
     if done.returncode:
         print(f"{name} failed ({done.returncode}): {(done.stdout + done.stderr)[-1500:]}")
     return children_cpu_s() - before
