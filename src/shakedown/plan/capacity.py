@@ -29,6 +29,11 @@ _DEFAULT_FRACTION = 0.9
 H200) and vLLM's 0.92."""
 
 
+_CONTEXT_BYTES = round(1.3 * 2**30)
+"""What a GPU has less than its memory before weights are loaded: driver and CUDA context. SGLang's log says 139.09 of
+140.40 GiB on an H200 under driver 580 (docs/results)."""
+
+
 class Capacity(Value):
     """What one launch shape holds. All bytes are those of one GPU."""
 
@@ -153,9 +158,11 @@ def _filled(
     assert known.weights_bytes is not None
     fraction = shape.memory_fraction or (_DEFAULT_FRACTION if shape.on_gpu else 1.0)
     usable = round(memory * fraction)
-    free = usable - known.weights_bytes
+    context = _CONTEXT_BYTES if shape.on_gpu else 0
+    free = usable - context - known.weights_bytes
     weights, left = format_bytes(known.weights_bytes), format_bytes(free)
-    lines = [f"{format_bytes(usable)} usable ({fraction:g} of {format_bytes(memory)}) - {weights} weights = {left}"]
+    taken = f"{weights} weights - {format_bytes(context)} CUDA context" if context else f"{weights} weights"
+    lines = [f"{format_bytes(usable)} usable ({fraction:.3g} of {format_bytes(memory)}) - {taken} = {left}"]
     assumptions = [] if shape.memory_fraction or not shape.on_gpu else [f"the engine takes {fraction:g} of the memory"]
     if free <= 0:
         return _with(known, memory=memory, usable=usable, fits=False, lines=lines, assumptions=assumptions)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shakedown.domain.candidate import Candidate, EngineRef
-from shakedown.domain.facts import EngineAnswer, EngineFacts, MachineFacts, ModelFacts
+from shakedown.domain.facts import EngineAnswer, EngineFacts, LaunchShape, MachineFacts, ModelFacts
 from shakedown.domain.spec import CampaignSpec
 from shakedown.plan.completion import completed
 from shakedown.plan.conditions import FactTable
@@ -102,13 +102,21 @@ class _Work:
             self.pruned.append(_pruned(candidate, held.completes, table, completed_id=better.id))
             self._adopt(better, seen)
             return
-        runnable = Runnable(candidate, shape, seen)
+        runnable = Runnable(candidate, self._settled(candidate, shape), seen)
         refused = self._rejection(candidate, seen.engine) or does_not_fit(runnable, self.load)
         if refused is not None:
             self.pruned.append(refused)
         elif candidate.id not in self.runnable:
             self.runnable[candidate.id] = runnable
             self.warnings += [(warning, candidate.id) for warning in held.warnings(seen.engine, table)]
+
+    def _settled(self, candidate: Candidate, shape: LaunchShape) -> LaunchShape:
+        """The shape with the share of memory that the engine says it will take, where the candidate names none."""
+        answer = self.answers.get(candidate.id)
+        if shape.memory_fraction is not None or answer is None or not answer.accepted:
+            return shape
+        resolved = self.engine.launch_shape({name: value for name, value in answer.resolved.items() if value is not None})
+        return shape.model_copy(update={"memory_fraction": resolved.memory_fraction})
 
     def _adopt(self, better: Candidate, seen: Seen) -> None:
         known = self.runnable.get(better.id)
