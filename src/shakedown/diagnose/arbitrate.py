@@ -42,6 +42,7 @@ _INSTEAD = re.compile(
     r"(?i)\b(?:instead|fall(?:s|ing)? ?back|fallback|will be (?:disabled|ignored)|disabling|ignoring)\b"
 )
 _SAME_FAILURE_LINES = 60
+_LAST_LINES = 3
 
 
 @dataclass(slots=True)
@@ -318,7 +319,13 @@ def _recovered(number: int, scan: Scan) -> bool:
         return False
     if _before_ready(number, scan):
         return True
-    return any(mark in line for line in scan.tail[-3:] for mark in ('" 200 OK', "throughput", "Decode batch"))
+    ends_in_failure = any(
+        hit.line.number > max(number, scan.lines - _LAST_LINES) and hit.matches[0].signature.tier is Tier.WRAPPER
+        for hit in scan.hits
+    )
+    if ends_in_failure:
+        return False
+    return any(mark in line for line in scan.tail[-_LAST_LINES:] for mark in ('" 200 OK', "throughput", "Decode batch"))
 
 
 def _earliest(suspects: list[Suspect]) -> Suspect | None:

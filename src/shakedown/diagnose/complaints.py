@@ -68,7 +68,8 @@ def _complaint(line: Line, seen: Sequence[Line]) -> Complaint | None:
         type_name, message = exception
         if message:
             return Complaint(line, type_name, message, places)
-        source = seen[-1] if seen and seen[-1].body.startswith("  ") else None
+        source = next((earlier for earlier in reversed(seen) if earlier.body.strip(" ^~|")), None)
+        source = source if source is not None and source.body.startswith("  ") else None
         return None if source is None else Complaint(source, type_name, source.body.strip(), places)
     if _COMPLAINT.search(line.body) and not _HARMLESS.search(line.body):
         return Complaint(line, "", line.body.strip(), places)

@@ -19,6 +19,7 @@ CERTAIN_TYPES = {
     "BackendCompilerFailed": Category.JIT_TOOLCHAIN,
     "InductorError": Category.JIT_TOOLCHAIN,
     "PTXASError": Category.JIT_TOOLCHAIN,
+    "NVMLError": Category.ENVIRONMENT_MISMATCH,
     "DistBackendError": Category.COMMUNICATION,
     "DistNetworkError": Category.COMMUNICATION,
     "DistStoreError": Category.COMMUNICATION,
@@ -32,10 +33,11 @@ CERTAIN_TYPES = {
     "HFValidationError": Category.MODEL_FILES,
     "UnpicklingError": Category.MODEL_FILES,
     "TemplateSyntaxError": Category.MODEL_FILES,
-    "ProxyError": Category.NETWORK_PROXY,
-    "SSLError": Category.NETWORK_PROXY,
-    "MaxRetryError": Category.NETWORK_PROXY,
 }
+NETWORK_TYPES = frozenset(
+    {"ProxyError", "SSLError", "MaxRetryError", "ConnectTimeout", "ConnectError", "NameResolutionError", "gaierror"}
+)
+"""What HTTP clients raise before a request has reached anybody: said by the type, whatever code stands in the text."""
 LIKELY_TYPES = {
     "ImportError": Category.ENVIRONMENT_MISMATCH,
     "ModuleNotFoundError": Category.ENVIRONMENT_MISMATCH,
@@ -58,7 +60,6 @@ LIKELY_TYPES = {
     "AssertionError": Category.BAD_ARGUMENTS,
     "TimeoutError": Category.HANG,
     "ConnectionError": Category.NETWORK_PROXY,
-    "ConnectTimeout": Category.NETWORK_PROXY,
 }
 """What an exception is most often about where neither its words nor its frames say more."""
 
@@ -66,26 +67,33 @@ LIKELY_TYPES = {
 _TELLING = (
     (
         (
-            r"trust[-_]remote[-_]code|contains custom code|error: (?:unrecognized|invalid|unknown) argument|"
+            r"trust[-_]remote[-_]code|contains custom code|"
+            r"(?<!cuda )(?<!hip )(?<!driver )(?<!runtime )error: (?:unrecognized|invalid|unknown) argument|"
             r"error while handling argument|invalid (?:parameter|value) for argument|"
             r": error: (?:the following arguments|argument |ambiguous option|one of the arguments)|"
-            r"expected (?:one|at least one|\d+) arguments?$|no such option|not allowed with argument|invalid choice:"
+            r"expected (?:one|at least one|\d+) arguments?$|no such option|not allowed with argument|invalid choice:|"
+            r"(?:argument|option|flag) .{0,30}(?:has been|was) removed|"
+            r"(?:number|count) of (?:\w+ )?(?:visible |available |physical )?(?:gpus|devices)|"
+            r"(?:available|visible|physical) (?:gpus|devices) \(?\d|larger than .{0,40}\bgpus?\b|"
+            r"only \d+ (?:gpus?|devices?)|mpisize == tp"
         ),
         Category.BAD_ARGUMENTS,
     ),
-    (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port \d+ is", Category.PORT_IN_USE),
+    (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port (?:\d+ )?is ", Category.PORT_IN_USE),
     (
         (
             r"\bproxy|max retries exceeded|couldn't connect to|certificate|name resolution|httpsconnection|"
             r"connect timeout|\b(?:401|403|407|502|503|504)\b.{0,20}(?:client|server|gateway|proxy|for url)|"
-            r"(?:failed to|cannot|could not|unable to) (?:download|fetch)|download .{0,40}failed|offline mode"
+            r"(?:failed to|cannot|could not|unable to) (?:download|fetch)|download .{0,40}failed|offline mode|"
+            r"error (?:downloading|fetching)|curl error|\bdns\b"
         ),
         Category.NETWORK_PROXY,
     ),
     (
         (
             r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahostalloc|host memory|"
-            r"cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure"
+            r"cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure|\bcpu (?:memory|ram)\b|"
+            r"system memory|shared memory limit|node running low on memory"
         ),
         Category.HOST_OUT_OF_MEMORY,
     ),
@@ -95,7 +103,7 @@ _TELLING = (
     ),
     (
         (
-            r"out of (?:device |gpu |video )?memory|outofdevicememory|\boom\b|cudamalloc|mem.?fraction|"
+            r"out of (?:device |gpu |video )?memory|outof(?:device)?memory|\boom\b|cudamalloc|mem.?fraction|"
             r"(?:insufficient|not enough|too little|no available) (?:free )?(?:gpu|device|video|cuda|vram)?.?memory|"
             r"device memory allocation|(?:failed|unable) to allocate .{0,60}(?:cuda|vulkan|rocm|hip|metal|"
             r"sycl|gpu|vram|"
@@ -105,16 +113,26 @@ _TELLING = (
     ),
     (
         (
-            r"speculat|\bdraft|_draft|drafter|\beagle|medusa|\bmtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
+            r"processes are hanging|watchdog timeout|hang detected|detected a hang|health check failed|"
+            r"couldn't get a response|no response (?:from|within)|rpc call to \w+ timed out|heartbeat|"
+            r"(?:did not|failed to) (?:start|respond|become ready|finish) (?:with)?in|stopped responding"
+        ),
+        Category.HANG,
+    ),
+    (
+        (
+            r"speculat|\bdraft|_draft|drafter|eagle|medusa|\bmtp\b|[a-z]mtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
             r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
     ),
     (
         (
-            r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
+            r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|nvlink (?:error|fatal|warning)|"
+            r"cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
             r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
-            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|identifier .{0,80} is undefined|undefined reference|"
+            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|toolkit headers|jit/\w+\.hpp|"
+            r"identifier .{0,80} is undefined|undefined reference|"
             r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
             r"triton installation|triton is not installed|__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|"
             r"cute\.?dsl|tilelang"
@@ -125,7 +143,7 @@ _TELLING = (
         (
             r"(?:attention|attn|backend|kernel)\w* (?:does not|doesn't|do not) (?:yet )?support|"
             r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
-            r"unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
+            r"unsupported (?:gpu|sm)|unknown recipe|\bsm_?\d\d|\bsm\d|"
             r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"
             r"fp8e4b\d|fp8e5b\d|cuda.?arch|"
             r"compute_\d\d|"
@@ -153,7 +171,8 @@ _TELLING = (
             r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
             r"higher|later))|"
             r"(?:incompatible|mismatched|minimum|requires?|required|expected|unsupported) .{0,40}version|"
-            r"\bdriver\b(?! error| api)|infer device type|deserializ|serializ|engine (?:file|plan)|"
+            r"\bdriver\b(?! error| api)|nvml|forked subprocess|has no field|could not load this library|"
+            r"infer device type|deserializ|serializ|engine (?:file|plan)|"
             r"unexpected keyword argument|positional argument|"
             r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|"
             r"glibc|cxxabi|"
@@ -167,8 +186,8 @@ _TELLING = (
         (
             r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
             r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
-            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml_type|"
-            r"\bi?q\d_[k\d]|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml.type|"
+            r"tensor type \d|\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
             r"block.?sizes?.{0,40}divisible|vocab.{0,40}divisible|page size of the layer"
@@ -216,7 +235,8 @@ _PASSING = (
     (
         (
             r"must have shape|must be contiguous|same (?:device|dtype)|mat1 and mat2|size of tensor [ab] |"
-            r"expanded size of the tensor|cannot be multiplied|shape mismatch|scalar type"
+            r"expanded size of the tensor|cannot be multiplied|shape mismatch|scalar type|could not broadcast|"
+            r"invalid for input of size|cannot reshape"
         ),
         Category.KERNEL_FAULT,
     ),
@@ -229,6 +249,7 @@ _PASSING = (
         ),
         Category.MODEL_FILES,
     ),
+    (r"^assert .{0,120}\.(?:shape|size|dim|ndim|stride|dtype|is_contiguous)\b", Category.KERNEL_FAULT),
     (
         (
             r"--[a-z]|unrecognized|must be|must not|should be|divisible|(?:not|only) supported|does not support|"
@@ -238,6 +259,17 @@ _PASSING = (
         Category.BAD_ARGUMENTS,
     ),
     (r"timed? ?out|timeout|deadlock|\bhang|\bhung|heartbeat|no response|stuck", Category.HANG),
+)
+# What a bare ``assert`` compares, where nothing is said in words.
+_ASSERTED = (
+    (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
+    (
+        (
+            r"(?:cache_lines|num_(?:free_|gpu_)?(?:blocks|pages|slots)|max_(?:num_)?(?:reqs|seqs|tokens)|available|"
+            r"capacity|free_\w+)\b.{0,40}[<>]=?|[<>]=? .{0,40}(?:cache_lines|blocks|pages|slots|capacity)\b"
+        ),
+        Category.CAPACITY_TOO_SMALL,
+    ),
 )
 # What kind of program speaks, where nothing else says more: asked last.
 _SHAPES = (
@@ -256,6 +288,18 @@ def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern
 TELLING = _compiled(_TELLING)
 PASSING = _compiled(_PASSING)
 SHAPES = _compiled(_SHAPES)
+ASSERTED = _compiled(_ASSERTED)
+DRAFTING = re.compile(
+    r"spec_decode/|/speculative/|speculative_|eagle\w*\.py|_mtp\.py|/mtp\.py|nextn\.py|medusa\w*\.py|dflash\w*\.py|dspark",
+    re.IGNORECASE,
+)
+"""Files and functions that draft, or that load what drafts."""
+DRAFT_NAMED = re.compile(
+    r"\bdraft(?:er)? model|\bdrafter\b|\[spec\]|common_speculative|draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
+    r"\bctx_dft\b|/spec_decode/|/speculative/|eagle\w*\.py|_mtp\.py",
+    re.IGNORECASE,
+)
+"""How the lines next to an error say that it was a draft model's."""
 PLACES = _compiled(
     (
         (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),
@@ -291,7 +335,14 @@ PLACES = _compiled(
             Category.MODEL_FILES,
         ),
         (r"kv_cache_utils|memory_pool|block_pool|mem_cache|kv_cache_manager", Category.CAPACITY_TOO_SMALL),
-        (r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|flash_attn|sgl_kernel", Category.KERNEL_FAULT),
+        (r"attention/selector|backends/registry|platforms/(?:cuda|rocm)|arch_info", Category.ARCH_MISMATCH),
+        (
+            (
+                r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|/moe/|flash_attn|sgl_kernel|/mamba/|/fla/|"
+                r"linear_attn|causal_conv|layernorm|rotary_embedding|/flashinfer/|/cutlass|sampler\.py"
+            ),
+            Category.KERNEL_FAULT,
+        ),
     )
 )
 """Which part of an engine refused, by the files and functions of a stack."""
