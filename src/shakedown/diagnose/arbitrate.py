@@ -320,7 +320,7 @@ def _recovered(number: int, scan: Scan) -> bool:
     if _before_ready(number, scan):
         return True
     ends_in_failure = any(
-        hit.line.number > max(number, scan.lines - _LAST_LINES) and hit.matches[0].signature.tier is Tier.WRAPPER
+        hit.line.number >= max(number, scan.lines - _LAST_LINES + 1) and hit.matches[0].signature.tier is Tier.WRAPPER
         for hit in scan.hits
     )
     if ends_in_failure:

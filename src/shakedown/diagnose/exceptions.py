@@ -36,6 +36,8 @@ _ALSO_OF_DRAFTS = frozenset(
     }
 )
 _NARROW = frozenset({Category.SPECULATION, Category.QUANTIZATION, Category.COMMUNICATION, Category.JIT_TOOLCHAIN})
+_INSTEAD_OF_FAULTS = _NARROW | {Category.HOST_OUT_OF_MEMORY}
+"""What a CUDA error is about where that part of an engine met it."""
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+(?:, in (?P<function>\S+))?')
 _ENVIRONMENT_OF_THE_FILE = re.compile(r"^.*(?:site|dist)-packages/|^.*/python3\.\d+/")
 
@@ -78,7 +80,7 @@ def of_a_draft(category: Category | None, places: Sequence[str], around: Sequenc
 def _by_words_and_places(type_name: str, message: str, inside: Sequence[str]) -> Category | None:
     words = _first(TELLING, _without_file_names(message))
     innermost = _by_place(inside[:_INNERMOST])
-    if words is Category.KERNEL_FAULT and innermost in _NARROW:
+    if words is Category.KERNEL_FAULT and innermost in _INSTEAD_OF_FAULTS:
         return innermost
     asserted = _first(ASSERTED, message) if message.startswith("assert ") else None
     return (

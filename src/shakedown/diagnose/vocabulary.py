@@ -20,6 +20,8 @@ CERTAIN_TYPES = {
     "InductorError": Category.JIT_TOOLCHAIN,
     "PTXASError": Category.JIT_TOOLCHAIN,
     "NVMLError": Category.ENVIRONMENT_MISMATCH,
+    "DSLRuntimeError": Category.JIT_TOOLCHAIN,
+    "TemplateError": Category.MODEL_FILES,
     "DistBackendError": Category.COMMUNICATION,
     "DistNetworkError": Category.COMMUNICATION,
     "DistStoreError": Category.COMMUNICATION,
@@ -57,6 +59,9 @@ LIKELY_TYPES = {
     "OSError": Category.MODEL_FILES,
     "ValueError": Category.BAD_ARGUMENTS,
     "ValidationError": Category.BAD_ARGUMENTS,
+    "VLLMValidationError": Category.BAD_ARGUMENTS,
+    "ZMQError": Category.COMMUNICATION,
+    "HfHubHTTPError": Category.NETWORK_PROXY,
     "AssertionError": Category.BAD_ARGUMENTS,
     "TimeoutError": Category.HANG,
     "ConnectionError": Category.NETWORK_PROXY,
@@ -75,11 +80,18 @@ _TELLING = (
             r"(?:argument|option|flag) .{0,30}(?:has been|was) removed|"
             r"(?:number|count) of (?:\w+ )?(?:visible |available |physical )?(?:gpus|devices)|"
             r"(?:available|visible|physical) (?:gpus|devices) \(?\d|larger than .{0,40}\bgpus?\b|"
-            r"only \d+ (?:gpus?|devices?)|mpisize == tp"
+            r"only \d+ (?:gpus?|devices?)|mpisize == tp|"
+            r"expected one of|(?:valid|allowed) (?:options|choices|values)"
         ),
         Category.BAD_ARGUMENTS,
     ),
-    (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port (?:\d+ )?is ", Category.PORT_IN_USE),
+    (
+        (
+            r"address already in use|failed to bind|eaddrinuse|couldn't bind|"
+            r"\bport (?:\d+ )?is (?:already|in use|taken|not available)"
+        ),
+        Category.PORT_IN_USE,
+    ),
     (
         (
             r"\bproxy|max retries exceeded|couldn't connect to|certificate|name resolution|httpsconnection|"
@@ -91,8 +103,8 @@ _TELLING = (
     ),
     (
         (
-            r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahostalloc|host memory|"
-            r"cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure|\bcpu (?:memory|ram)\b|"
+            r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahost(?:alloc|register)|"
+            r"host memory|cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure|\bcpu (?:memory|ram)\b|"
             r"system memory|shared memory limit|node running low on memory"
         ),
         Category.HOST_OUT_OF_MEMORY,
@@ -114,15 +126,18 @@ _TELLING = (
     (
         (
             r"processes are hanging|watchdog timeout|hang detected|detected a hang|health check failed|"
-            r"couldn't get a response|no response (?:from|within)|rpc call to \w+ timed out|heartbeat|"
-            r"(?:did not|failed to) (?:start|respond|become ready|finish) (?:with)?in|stopped responding"
+            r"stopped responding|couldn't get a response|no response (?:from|within)|rpc call to \w+ timed out|"
+            r"heartbeat|"
+            r"^(?!.*(?:mooncake|nixl|nccl|rdma|bootstrap)).*(?:did not|failed to) "
+            r"(?:start|respond|become ready|finish) (?:with)?in"
         ),
         Category.HANG,
     ),
     (
         (
             r"speculat|\bdraft|_draft|drafter|eagle|medusa|\bmtp\b|[a-z]mtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
-            r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target.?(?:model|verify)"
+            r"accept(?:ed|ance)[ _]?(?:length|tokens)|"
+            r"\bnum_spec(?!ial)|\bspec_(?:tokens|steps|len|info|decode|algo)|hot_token|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
     ),
@@ -141,7 +156,8 @@ _TELLING = (
     ),
     (
         (
-            r"(?:attention|attn|backend|kernel)\w* (?:does not|doesn't|do not) (?:yet )?support|"
+            r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
+            r"selected backend \S+ is not valid|expects arch to be|"
             r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
             r"unsupported (?:gpu|sm)|unknown recipe|\bsm_?\d\d|\bsm\d|"
             r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"
@@ -164,6 +180,14 @@ _TELLING = (
             r"(?:does not|doesn't|only) supports?"
         ),
         Category.ARCH_MISMATCH,
+    ),
+    (
+        (
+            r"^(?:argument )?--[a-z]|mutually exclusive|"
+            r"--[a-z].{0,120}(?:incompatible with|not supported with|"
+            r"cannot be (?:used|combined|set)|conflicts? with|requires? --)"
+        ),
+        Category.BAD_ARGUMENTS,
     ),
     (
         (
@@ -198,7 +222,7 @@ _TELLING = (
         (
             r"nccl|rccl|\bgloo\b|\bmpi\b|mpi_|all.?reduce|all.?gather|all.?to.?all|all2all|reduce.?scatter|symm_?mem|"
             r"rendezvous|process.?group|store.?based|deepep|deep_ep|nvshmem|\bucx|\bucp|nixl|mooncake|tcpstore|c10d|"
-            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|to.?peer)|\bp2p\b|"
+            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|mapping|memory|to.?peer)|\bp2p\b|"
             r"ipc ?(?:mem|handle)|"
             r"cudaipc|connection (?:refused|reset|closed)|world.?size|collective|(?:dispatch|combine).{0,20}timeout|"
             r"invalid (?:device ordinal|resource handle)|kv.?transfer|transfer failed|transfer.?engine|"
@@ -225,7 +249,7 @@ _TELLING = (
             r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
             r"segmentation fault|"
-            r"sigsegv|capturing|\.cuh?:\d+"
+            r"sigsegv|capturing|graph capture|capture (?:cuda|hip) ?graph|accessed from triton|\.cuh?:\d+"
         ),
         Category.KERNEL_FAULT,
     ),
@@ -262,6 +286,8 @@ _PASSING = (
 )
 # What a bare ``assert`` compares, where nothing is said in words.
 _ASSERTED = (
+    (r"num_spec|spec_(?:tokens|steps|len|info)", Category.SPECULATION),
+    (r"% \w[\w.]* == 0", Category.QUANTIZATION),
     (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
     (
         (
@@ -334,6 +360,7 @@ PLACES = _compiled(
             ),
             Category.MODEL_FILES,
         ),
+        (r"memory_pool_host|pool_host|host_memory|pin_memory", Category.HOST_OUT_OF_MEMORY),
         (r"kv_cache_utils|memory_pool|block_pool|mem_cache|kv_cache_manager", Category.CAPACITY_TOO_SMALL),
         (r"attention/selector|backends/registry|platforms/(?:cuda|rocm)|arch_info", Category.ARCH_MISMATCH),
         (
