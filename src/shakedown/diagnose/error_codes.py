@@ -46,6 +46,7 @@ _CODES = (
             r"takes (?:from )?\d+ (?:to \d+ )?positional argument",
             r"missing \d+ required (?:positional|keyword-only) argument",
             r"expected (?:at most|at least|exactly) \d+ argument",
+            r"incompatible (?:function|constructor) arguments",
             r"cannot import name",
             r"No module named",
         ),

@@ -21,6 +21,7 @@ from shakedown.diagnose.vocabulary import (
 from shakedown.domain.words import Category
 
 _INNERMOST = 4
+_SOURCE_FILE = re.compile(r"\.(?:cuh?|cpp|cc|hpp|h)\b")
 _WORD = re.compile(r"[^\s'\"]+")
 _MODEL_FILE = re.compile(r"\.(?:gguf|safetensors|json|bin|pth?)\b")
 _LONGEST_AROUND = 400
@@ -95,11 +96,16 @@ def _by_words_and_places(type_name: str, message: str, inside: Sequence[str]) ->
 
 
 def _without_file_names(message: str) -> str:
-    """Leave only the endings of files: a checkpoint's name says how it was quantised, whatever the failure."""
+    """Shorten the names of files, which tell nothing of the failure.
+
+    A checkpoint's name says how it was quantised, a source file's folders for which GPUs it was written.
+    """
     return _WORD.sub(lambda word: _ending(word[0]), message)
 
 
 def _ending(word: str) -> str:
+    if "/" in word and _SOURCE_FILE.search(word):
+        return "/".join(word.split("/")[-2:])
     endings = list(_MODEL_FILE.finditer(word))
     return word[endings[-1].start() :] if endings and endings[-1].start() else word
 

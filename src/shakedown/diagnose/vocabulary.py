@@ -146,7 +146,8 @@ _TELLING = (
             r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|nvlink (?:error|fatal|warning)|"
             r"cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
             r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
-            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|toolkit headers|jit/\w+\.hpp|"
+            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|toolkit headers|jit/\w+\.hpp|inductor|"
+            r"functionaliz|torchdynamo|_dynamo|aot_?autograd|torch[._]compile|"
             r"identifier .{0,80} is undefined|undefined reference|"
             r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
             r"triton installation|triton is not installed|__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|"
@@ -158,8 +159,9 @@ _TELLING = (
         (
             r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
             r"selected backend \S+ is not valid|expects arch to be|"
+            r"(?:flash|triton|cutlass|trtllm|deep.?gemm)\w* .{0,60}not (?:yet )?supported|"
             r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
-            r"unsupported (?:gpu|sm)|unknown recipe|\bsm_?\d\d|\bsm\d|"
+            r"unsupported (?:gpu|sm)|unknown (?:recipe|sf )|\bsm_?\d\d|\bsm\d|"
             r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"
             r"fp8e4b\d|fp8e5b\d|cuda.?arch|"
             r"compute_\d\d|"
@@ -321,7 +323,8 @@ DRAFTING = re.compile(
 )
 """Files and functions that draft, or that load what drafts."""
 DRAFT_NAMED = re.compile(
-    r"\bdraft(?:er)? model|\bdrafter\b|\[spec\]|common_speculative|draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
+    r"\bdraft(?:er)? model|\bdrafter\b|\[spec\]|common_speculative|draft.?tokens|"
+    r"draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
     r"\bctx_dft\b|/spec_decode/|/speculative/|eagle\w*\.py|_mtp\.py",
     re.IGNORECASE,
 )
