@@ -22,7 +22,8 @@ _COMPLAINT = re.compile(
     r"\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\babort|\bcannot\b|\bcan't\b|could not|\bunable to\b|"
     r"timed out|\btimeout\b|"
     r"not supported|unsupported|\binvalid\b|\bexceed|insufficient|out of memory|\brefused\b|mismatch|no such|not found|"
-    r"\bcorrupt|\bmissing\b|\bpanic|does not|no device code|\bundefined\b|\bunknown\b|incompatible|\bcrash",
+    r"\bcorrupt|\bmissing\b|\bpanic|does not|no device code|\bundefined\b|\bunknown\b|incompatible|\bcrash|"
+    r"\brequires\b|must be set",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(

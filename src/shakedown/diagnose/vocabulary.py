@@ -155,6 +155,7 @@ _TELLING = (
         ),
         Category.JIT_TOOLCHAIN,
     ),
+    (r"\b(?:this|current|\w+ attention) build (?:does|cannot|was)", Category.ENVIRONMENT_MISMATCH),
     (
         (
             r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
@@ -170,7 +171,8 @@ _TELLING = (
             r"not (?:yet )?(?:supported|compiled|available|implemented|enabled) (?:on|for|in|by) (?:this|the|your)? ?"
             r"(?:current )?(?:gpu|device|platform|arch|hardware|card)|no (?:valid|suitable|usable|supported|"
             r"compatible|"
-            r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|(?:backend|"
+            r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|"
+            r"kernels? (?:are |is |was |were )?not found|(?:backend|"
             r"kernel)s? \S* ?(?:does not|do "
             r"not|doesn't) support|no (?:\w+ ){0,3}(?:backend|kernel) (?:supports|available|found)|error internal|"
             r"(?:backend|kernel)s? (?:is|are) not (?:supported|available)|"
@@ -235,6 +237,7 @@ _TELLING = (
     ),
     (
         (
+            r"can ?not alloc\w* (?!memory).{0,40}(?:cache|slot|block|page)|"
             r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|cache blocks|context.?(?:length|"
             r"size|window)|"
             r"kv.?cache.{0,80}(?:larger|enough|insufficient|too small|exceed|full|free|available|needed|memory|size)|"
@@ -250,7 +253,7 @@ _TELLING = (
             r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|"
             r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
-            r"segmentation fault|"
+            r"segmentation fault|sanity check|inconsisten|invariant|incorrect \w+ (?:list|order|state)|"
             r"sigsegv|capturing|graph capture|capture (?:cuda|hip) ?graph|accessed from triton|\.cuh?:\d+"
         ),
         Category.KERNEL_FAULT,
@@ -289,7 +292,7 @@ _PASSING = (
 # What a bare ``assert`` compares, where nothing is said in words.
 _ASSERTED = (
     (r"num_spec|spec_(?:tokens|steps|len|info)", Category.SPECULATION),
-    (r"% \w[\w.]* == 0", Category.QUANTIZATION),
+    (r"% (?!chunk|page|seq|stride|interval)\w[\w.]* == 0", Category.QUANTIZATION),
     (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
     (
         (
@@ -358,7 +361,8 @@ PLACES = _compiled(
         (r"server_args|arg_utils|llm_args|arg_groups|argparse|/vllm/config|click/", Category.BAD_ARGUMENTS),
         (
             (
-                r"model_loader|weight_utils|load_weights|weight_loader|safetensors|/transformers/|tokeniz|"
+                r"model_loader|weight_utils|load_weights|weight_loader|"
+                r" _?load_\w*(?:w\d+|weight|qkv)|safetensors|/transformers/|tokeniz|"
                 r"hf_transformers_utils|convert_checkpoint|weight_mapper|huggingface_hub|/gguf/"
             ),
             Category.MODEL_FILES,
