@@ -46,6 +46,7 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-tenth.jsonl", 0.95, 0.9),
         ("cases-found-eleventh.jsonl", 0.95, 0.9),
         ("cases-found-twelfth.jsonl", 0.95, 0.9),
+        ("cases-found-thirteenth.jsonl", 0.95, 0.85),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
