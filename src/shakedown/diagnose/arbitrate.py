@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from shakedown.diagnose.complaints import first_complaint
 from shakedown.diagnose.exceptions import places_in
-from shakedown.diagnose.matcher import SignatureMatch
+from shakedown.diagnose.matcher import SignatureMatch, matcher_for
 from shakedown.diagnose.scanner import Hit, Scan
 from shakedown.diagnose.signature import Tier
 from shakedown.diagnose.textline import Line
@@ -250,13 +250,18 @@ def _places_above(line: Line, context: tuple[str, ...]) -> tuple[str, ...]:
     return (*passed_on, *places_in(above))
 
 
+def _is_harmless(line: Line, scan: Scan) -> bool:
+    matches, _ = matcher_for(scan.engine).match(line)
+    return bool(matches) and matches[0].signature.tier in (Tier.BENIGN, Tier.WARNING)
+
+
 def _complaint(scan: Scan) -> Suspect | None:
     """Return what stands just before the first line that says only that something failed elsewhere."""
     known = frozenset(hit.line.number for hit in scan.hits)
     for number in sorted(scan.before):
         if _recovered(number, scan) or _after_stop(number, scan):
             continue
-        found = first_complaint(scan.before[number], known)
+        found = first_complaint(scan.before[number], known, lambda line: _is_harmless(line, scan))
         if found is not None:
             return Suspect(found.line, (), None, found.type_name, found.message, places=found.places)
     return None

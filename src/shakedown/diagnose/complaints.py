@@ -8,7 +8,7 @@ costs nothing for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shakedown.diagnose.exceptions import places_in
@@ -44,12 +44,20 @@ class Complaint:
     places: tuple[str, ...]
 
 
-def first_complaint(before: Before, known: frozenset[int]) -> Complaint | None:
-    """Return the first line of ``before`` that complains; lines numbered in ``known`` are spoken for."""
+def first_complaint(
+    before: Before, known: frozenset[int], harmless: Callable[[Line], bool] = lambda _: False
+) -> Complaint | None:
+    """Return the first line of ``before`` that complains.
+
+    Args:
+        before: the lines to look at.
+        known: numbers of the lines that are spoken for.
+        harmless: whether a line is known to mean nothing.
+    """
     seen: list[Line] = []
     for line in _lines(before):
         complaint = None if line.number in known else _complaint(line, seen)
-        if complaint is not None:
+        if complaint is not None and not harmless(line):
             return complaint
         seen.append(line)
     return None

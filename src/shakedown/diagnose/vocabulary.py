@@ -155,7 +155,14 @@ _TELLING = (
         ),
         Category.JIT_TOOLCHAIN,
     ),
-    (r"\b(?:this|current|\w+ attention) build (?:does|cannot|was)", Category.ENVIRONMENT_MISMATCH),
+    (
+        (
+            r"\b(?:this|current|\w+ attention) build (?:does|cannot|was)|\bto be installed|be installed first|"
+            r"requires (?:a newer |the )?(?:flashinfer|deep.?gemm|triton|flash.?attn|cutlass|transformers)\b(?:'s)?"
+            r"(?!.{0,20}(?:backend|attention|kernels?\b)).{0,40}\b(?:apis?|version|package|build)\b"
+        ),
+        Category.ENVIRONMENT_MISMATCH,
+    ),
     (
         (
             r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
@@ -227,7 +234,7 @@ _TELLING = (
             r"nccl|rccl|\bgloo\b|\bmpi\b|mpi_|all.?reduce|all.?gather|all.?to.?all|all2all|reduce.?scatter|symm_?mem|"
             r"rendezvous|process.?group|store.?based|deepep|deep_ep|nvshmem|\bucx|\bucp|nixl|mooncake|tcpstore|c10d|"
             r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|mapping|memory|to.?peer)|\bp2p\b|"
-            r"ipc ?(?:mem|handle)|"
+            r"ipc ?(?:mem|handle)|fulfill resource|placement group|available node types|"
             r"cudaipc|connection (?:refused|reset|closed)|world.?size|collective|(?:dispatch|combine).{0,20}timeout|"
             r"invalid (?:device ordinal|resource handle)|kv.?transfer|transfer failed|transfer.?engine|"
             r"bootstrap.?room|socket|"
@@ -244,7 +251,7 @@ _TELLING = (
             r"(?:larger|enough|insufficient|too small|exceed|free|available|fit|allocat|memory|"
             r"tokens).{0,80}kv.?cache|"
             r"too long|max_seq_len|max_input_len|memory pool|swap space|failed to decode|max_total|too many tokens|"
-            r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,40}(?:length|tokens|context|blocks)"
+            r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,60}(?:length|tokens|context|blocks|cache)"
         ),
         Category.CAPACITY_TOO_SMALL,
     ),
