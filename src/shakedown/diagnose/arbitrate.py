@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from shakedown.diagnose.complaints import first_complaint
 from shakedown.diagnose.exceptions import places_in
-from shakedown.diagnose.matcher import SignatureMatch
+from shakedown.diagnose.matcher import SignatureMatch, matcher_for
 from shakedown.diagnose.scanner import Hit, Scan
 from shakedown.diagnose.signature import Tier
 from shakedown.diagnose.textline import Line
@@ -42,6 +42,7 @@ _INSTEAD = re.compile(
     r"(?i)\b(?:instead|fall(?:s|ing)? ?back|fallback|will be (?:disabled|ignored)|disabling|ignoring)\b"
 )
 _SAME_FAILURE_LINES = 60
+_LAST_LINES = 3
 
 
 @dataclass(slots=True)
@@ -249,13 +250,18 @@ def _places_above(line: Line, context: tuple[str, ...]) -> tuple[str, ...]:
     return (*passed_on, *places_in(above))
 
 
+def _is_harmless(line: Line, scan: Scan) -> bool:
+    matches, _ = matcher_for(scan.engine).match(line)
+    return bool(matches) and matches[0].signature.tier in (Tier.BENIGN, Tier.WARNING)
+
+
 def _complaint(scan: Scan) -> Suspect | None:
     """Return what stands just before the first line that says only that something failed elsewhere."""
     known = frozenset(hit.line.number for hit in scan.hits)
     for number in sorted(scan.before):
         if _recovered(number, scan) or _after_stop(number, scan):
             continue
-        found = first_complaint(scan.before[number], known)
+        found = first_complaint(scan.before[number], known, lambda line: _is_harmless(line, scan))
         if found is not None:
             return Suspect(found.line, (), None, found.type_name, found.message, places=found.places)
     return None
@@ -318,7 +324,13 @@ def _recovered(number: int, scan: Scan) -> bool:
         return False
     if _before_ready(number, scan):
         return True
-    return any(mark in line for line in scan.tail[-3:] for mark in ('" 200 OK', "throughput", "Decode batch"))
+    ends_in_failure = any(
+        hit.line.number >= max(number, scan.lines - _LAST_LINES + 1) and hit.matches[0].signature.tier is Tier.WRAPPER
+        for hit in scan.hits
+    )
+    if ends_in_failure:
+        return False
+    return any(mark in line for line in scan.tail[-_LAST_LINES:] for mark in ('" 200 OK', "throughput", "Decode batch"))
 
 
 def _earliest(suspects: list[Suspect]) -> Suspect | None:

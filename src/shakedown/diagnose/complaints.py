@@ -8,7 +8,7 @@ costs nothing for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shakedown.diagnose.exceptions import places_in
@@ -22,7 +22,8 @@ _COMPLAINT = re.compile(
     r"\berror\b|\bfail(?:ed|ure|s)?\b|\bfatal\b|\babort|\bcannot\b|\bcan't\b|could not|\bunable to\b|"
     r"timed out|\btimeout\b|"
     r"not supported|unsupported|\binvalid\b|\bexceed|insufficient|out of memory|\brefused\b|mismatch|no such|not found|"
-    r"\bcorrupt|\bmissing\b|\bpanic|does not|no device code|\bundefined\b|\bunknown\b|incompatible|\bcrash",
+    r"\bcorrupt|\bmissing\b|\bpanic|does not|no device code|\bundefined\b|\bunknown\b|incompatible|\bcrash|"
+    r"\brequires\b|must be set",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(
@@ -43,12 +44,20 @@ class Complaint:
     places: tuple[str, ...]
 
 
-def first_complaint(before: Before, known: frozenset[int]) -> Complaint | None:
-    """Return the first line of ``before`` that complains; lines numbered in ``known`` are spoken for."""
+def first_complaint(
+    before: Before, known: frozenset[int], harmless: Callable[[Line], bool] = lambda _: False
+) -> Complaint | None:
+    """Return the first line of ``before`` that complains.
+
+    Args:
+        before: the lines to look at.
+        known: numbers of the lines that are spoken for.
+        harmless: whether a line is known to mean nothing.
+    """
     seen: list[Line] = []
     for line in _lines(before):
         complaint = None if line.number in known else _complaint(line, seen)
-        if complaint is not None:
+        if complaint is not None and not harmless(line):
             return complaint
         seen.append(line)
     return None
@@ -68,7 +77,8 @@ def _complaint(line: Line, seen: Sequence[Line]) -> Complaint | None:
         type_name, message = exception
         if message:
             return Complaint(line, type_name, message, places)
-        source = seen[-1] if seen and seen[-1].body.startswith("  ") else None
+        source = next((earlier for earlier in reversed(seen) if earlier.body.strip(" ^~|")), None)
+        source = source if source is not None and source.body.startswith("  ") else None
         return None if source is None else Complaint(source, type_name, source.body.strip(), places)
     if _COMPLAINT.search(line.body) and not _HARMLESS.search(line.body):
         return Complaint(line, "", line.body.strip(), places)

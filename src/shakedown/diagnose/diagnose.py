@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from shakedown.diagnose.arbitrate import Ruling, Suspect, arbitrate
 from shakedown.diagnose.engine_guess import engine_of
 from shakedown.diagnose.evidence import root_from_evidence, signal_of
-from shakedown.diagnose.exceptions import category_of, category_within
+from shakedown.diagnose.exceptions import category_of, category_within, of_a_draft
 from shakedown.diagnose.matcher import matcher_for
 from shakedown.diagnose.render import fill, remedy_of, with_computed
 from shakedown.diagnose.scanner import Scan, Scanner, blocks_of
@@ -98,6 +98,8 @@ class _Wording:
         category = signature.category
         if signature.category_by_words:
             category = category_within(category, suspect.line.body, suspect.places)
+        if category is Category.MODEL_FILES or signature.category_by_words:
+            category = of_a_draft(category, suspect.places, suspect.context)
         return RootCause(
             category=category,
             signature=signature.id,
@@ -118,7 +120,7 @@ class _Wording:
             return self._error_line(suspect)
         message = f": {suspect.message}" if suspect.message else " without a message"
         return RootCause(
-            category=category_of(suspect.type_name, suspect.message, suspect.places),
+            category=category_of(suspect.type_name, suspect.message, suspect.places, suspect.context),
             signature=None,
             line_number=suspect.line.number,
             line=suspect.line.text,
@@ -130,7 +132,7 @@ class _Wording:
 
     def _error_line(self, suspect: Suspect) -> RootCause:
         return RootCause(
-            category=category_of("", suspect.message, (*suspect.places, _logger_of(suspect.line))),
+            category=category_of("", suspect.message, (*suspect.places, _logger_of(suspect.line)), suspect.context),
             signature=None,
             line_number=suspect.line.number,
             line=suspect.line.text,

@@ -46,6 +46,7 @@ _CODES = (
             r"takes (?:from )?\d+ (?:to \d+ )?positional argument",
             r"missing \d+ required (?:positional|keyword-only) argument",
             r"expected (?:at most|at least|exactly) \d+ argument",
+            r"incompatible (?:function|constructor) arguments",
             r"cannot import name",
             r"No module named",
         ),
@@ -84,6 +85,7 @@ _CODES = (
             ),
             r"(?:CUBLAS|CUDNN)_STATUS_ARCH_MISMATCH",
             r"no kernel image is available",
+            r"device kernel image is invalid",
             r"invalid device function",
         ),
     ),
@@ -145,6 +147,7 @@ _CODES = (
                 r"(?:cuda|hip)_?error_?(?:illegal_?(?:address|instruction)|misaligned|launch_?(?:failure|"
                 r"failed|timeout|out_?of_?resources)|assert\b|hardware_?stack|invalid_?pc|ecc_?uncorrectable|uncorrectable|invalid_?configuration|graph_?exec|stream_?capture|invalid_?address_?space|cooperative_?launch)"
             ),
+            r"(?:cuda|hip) error.{0,200}: invalid configuration argument",
             r"NVRM: Xid",
             r"ErrorDeviceLost",
             r"VK_ERROR_DEVICE_LOST",

@@ -6,34 +6,88 @@ import re
 from collections.abc import Sequence
 
 from shakedown.diagnose.error_codes import code_category
-from shakedown.diagnose.vocabulary import CERTAIN_TYPES, LIKELY_TYPES, PASSING, PLACES, SHAPES, TELLING
+from shakedown.diagnose.vocabulary import (
+    ASSERTED,
+    CERTAIN_TYPES,
+    DRAFT_NAMED,
+    DRAFTING,
+    LIKELY_TYPES,
+    NETWORK_TYPES,
+    PASSING,
+    PLACES,
+    SHAPES,
+    TELLING,
+)
 from shakedown.domain.words import Category
 
 _INNERMOST = 4
-_MODEL_FILE = re.compile(r"[^\s'\"]+(\.(?:gguf|safetensors|json|bin|pth?)\b)")
-"""A checkpoint's name says how it was quantised, whatever the failure."""
+_SOURCE_FILE = re.compile(r"\.(?:cuh?|cpp|cc|hpp|h)\b")
+_WORD = re.compile(r"[^\s'\"]+")
+_MODEL_FILE = re.compile(r"\.(?:gguf|safetensors|json|bin|pth?)\b")
+_LONGEST_AROUND = 400
+"""Longer lines are dumps of all settings: they name everything."""
+_ALSO_OF_DRAFTS = frozenset(
+    {
+        Category.MODEL_FILES,
+        Category.QUANTIZATION,
+        Category.KERNEL_FAULT,
+        Category.BAD_ARGUMENTS,
+        Category.ENVIRONMENT_MISMATCH,
+        None,
+    }
+)
 _NARROW = frozenset({Category.SPECULATION, Category.QUANTIZATION, Category.COMMUNICATION, Category.JIT_TOOLCHAIN})
+_INSTEAD_OF_FAULTS = _NARROW | {Category.HOST_OUT_OF_MEMORY}
+"""What a CUDA error is about where that part of an engine met it."""
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line \d+(?:, in (?P<function>\S+))?')
 _ENVIRONMENT_OF_THE_FILE = re.compile(r"^.*(?:site|dist)-packages/|^.*/python3\.\d+/")
 
 
-def category_of(type_name: str, message: str, places: Sequence[str] = ()) -> Category | None:
+def category_of(
+    type_name: str, message: str, places: Sequence[str] = (), around: Sequence[str] = ()
+) -> Category | None:
     """Return what an unknown error is about, None where nothing is known of it.
 
     Asked in this order: an error code, a type that means one thing, words that mean one thing, the innermost places,
     words that may be named in passing, the outer places, what the type is mostly about, and the shape of the line.
+    What may be a draft model's as well as the target's is the draft's where the stack or the lines around say so.
 
     Args:
         type_name: exception class without its module, ``""`` for a line that names none.
         message: its text.
         places: files with functions of the stack, the innermost last.
+        around: the lines next to it in the log.
     """
+    if type_name in NETWORK_TYPES:
+        return Category.NETWORK_PROXY
+    sure = code_category(message) or CERTAIN_TYPES.get(type_name)
+    if sure is not None:
+        return sure
     inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
+    found = _by_words_and_places(type_name, message, inside)
+    if found in _ALSO_OF_DRAFTS and _is_drafting(inside, around):
+        return Category.SPECULATION
+    return found
+
+
+def of_a_draft(category: Category | None, places: Sequence[str], around: Sequence[str]) -> Category | None:
+    """Return ``speculation`` for what a target's and a draft's model can fail by, where it was the draft's."""
+    inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
+    if category in _ALSO_OF_DRAFTS and _is_drafting(inside, around):
+        return Category.SPECULATION
+    return category
+
+
+def _by_words_and_places(type_name: str, message: str, inside: Sequence[str]) -> Category | None:
+    words = _first(TELLING, _without_file_names(message))
+    innermost = _by_place(inside[:_INNERMOST])
+    if words is Category.KERNEL_FAULT and innermost in _INSTEAD_OF_FAULTS:
+        return innermost
+    asserted = _first(ASSERTED, message) if message.startswith("assert ") else None
     return (
-        code_category(message)
-        or CERTAIN_TYPES.get(type_name)
-        or _first(TELLING, _MODEL_FILE.sub(r"\1", message))
-        or _by_place(inside[:_INNERMOST])
+        words
+        or asserted
+        or innermost
         or _first(PASSING, message)
         or _by_place(inside[_INNERMOST:])
         or LIKELY_TYPES.get(type_name)
@@ -41,9 +95,32 @@ def category_of(type_name: str, message: str, places: Sequence[str] = ()) -> Cat
     )
 
 
+def _without_file_names(message: str) -> str:
+    """Shorten the names of files, which tell nothing of the failure.
+
+    A checkpoint's name says how it was quantised, a source file's folders for which GPUs it was written.
+    """
+    return _WORD.sub(lambda word: _ending(word[0]), message)
+
+
+def _ending(word: str) -> str:
+    if "/" in word and _SOURCE_FILE.search(word):
+        return "/".join(word.split("/")[-2:])
+    endings = list(_MODEL_FILE.finditer(word))
+    return word[endings[-1].start() :] if endings and endings[-1].start() else word
+
+
+def _is_drafting(inside: Sequence[str], around: Sequence[str]) -> bool:
+    """Whether the innermost frame of the drafting code is one that runs the draft, or a line nearby names one."""
+    frame = next((place for place in inside if DRAFTING.search(place)), None)
+    if frame is not None:
+        return re.search("target|verify", frame.rpartition(" ")[2]) is None
+    return any(len(line) < _LONGEST_AROUND and DRAFT_NAMED.search(line) for line in around)
+
+
 def telling_category(message: str) -> Category | None:
     """Return what the words of an error are surely about, None where they name nothing that decides it."""
-    return code_category(message) or _first(TELLING, _MODEL_FILE.sub(r"\1", message))
+    return code_category(message) or _first(TELLING, _without_file_names(message))
 
 
 def category_within(fallback: Category | None, message: str, places: Sequence[str]) -> Category | None:

@@ -18,7 +18,7 @@ _EXCEPTION = re.compile(
     r"|Unsupported|NotFound|Warning|Group)|(?<=\.)[A-Z]\w*))(?:\[[\w., ]+\])?(?::(?:\s(?P<message>.*))?|$)"
 )
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+(?:, in (?P<function>.+))?$')
-_GROUP = re.compile(r"\s*[|+](?:-\++[-\d\s]*)?\s?")
+_GROUP = re.compile(r"^\s*[|+](?:-\++[-\d\s]*)?\s?")
 _LONGEST = 500
 
 

@@ -19,6 +19,9 @@ CERTAIN_TYPES = {
     "BackendCompilerFailed": Category.JIT_TOOLCHAIN,
     "InductorError": Category.JIT_TOOLCHAIN,
     "PTXASError": Category.JIT_TOOLCHAIN,
+    "NVMLError": Category.ENVIRONMENT_MISMATCH,
+    "DSLRuntimeError": Category.JIT_TOOLCHAIN,
+    "TemplateError": Category.MODEL_FILES,
     "DistBackendError": Category.COMMUNICATION,
     "DistNetworkError": Category.COMMUNICATION,
     "DistStoreError": Category.COMMUNICATION,
@@ -32,10 +35,11 @@ CERTAIN_TYPES = {
     "HFValidationError": Category.MODEL_FILES,
     "UnpicklingError": Category.MODEL_FILES,
     "TemplateSyntaxError": Category.MODEL_FILES,
-    "ProxyError": Category.NETWORK_PROXY,
-    "SSLError": Category.NETWORK_PROXY,
-    "MaxRetryError": Category.NETWORK_PROXY,
 }
+NETWORK_TYPES = frozenset(
+    {"ProxyError", "SSLError", "MaxRetryError", "ConnectTimeout", "ConnectError", "NameResolutionError", "gaierror"}
+)
+"""What HTTP clients raise before a request has reached anybody: said by the type, whatever code stands in the text."""
 LIKELY_TYPES = {
     "ImportError": Category.ENVIRONMENT_MISMATCH,
     "ModuleNotFoundError": Category.ENVIRONMENT_MISMATCH,
@@ -55,10 +59,12 @@ LIKELY_TYPES = {
     "OSError": Category.MODEL_FILES,
     "ValueError": Category.BAD_ARGUMENTS,
     "ValidationError": Category.BAD_ARGUMENTS,
+    "VLLMValidationError": Category.BAD_ARGUMENTS,
+    "ZMQError": Category.COMMUNICATION,
+    "HfHubHTTPError": Category.NETWORK_PROXY,
     "AssertionError": Category.BAD_ARGUMENTS,
     "TimeoutError": Category.HANG,
     "ConnectionError": Category.NETWORK_PROXY,
-    "ConnectTimeout": Category.NETWORK_PROXY,
 }
 """What an exception is most often about where neither its words nor its frames say more."""
 
@@ -66,26 +72,40 @@ LIKELY_TYPES = {
 _TELLING = (
     (
         (
-            r"trust[-_]remote[-_]code|contains custom code|error: (?:unrecognized|invalid|unknown) argument|"
+            r"trust[-_]remote[-_]code|contains custom code|"
+            r"(?<!cuda )(?<!hip )(?<!driver )(?<!runtime )error: (?:unrecognized|invalid|unknown) argument|"
             r"error while handling argument|invalid (?:parameter|value) for argument|"
             r": error: (?:the following arguments|argument |ambiguous option|one of the arguments)|"
-            r"expected (?:one|at least one|\d+) arguments?$|no such option|not allowed with argument|invalid choice:"
+            r"expected (?:one|at least one|\d+) arguments?$|no such option|not allowed with argument|invalid choice:|"
+            r"(?:argument|option|flag) .{0,30}(?:has been|was) removed|"
+            r"(?:number|count) of (?:\w+ )?(?:visible |available |physical )?(?:gpus|devices)|"
+            r"(?:available|visible|physical) (?:gpus|devices) \(?\d|larger than .{0,40}\bgpus?\b|"
+            r"only \d+ (?:gpus?|devices?)|mpisize == tp|"
+            r"expected one of|(?:valid|allowed) (?:options|choices|values)"
         ),
         Category.BAD_ARGUMENTS,
     ),
-    (r"address already in use|failed to bind|eaddrinuse|couldn't bind|port \d+ is", Category.PORT_IN_USE),
+    (
+        (
+            r"address already in use|failed to bind|eaddrinuse|couldn't bind|"
+            r"\bport (?:\d+ )?is (?:already|in use|taken|not available)"
+        ),
+        Category.PORT_IN_USE,
+    ),
     (
         (
             r"\bproxy|max retries exceeded|couldn't connect to|certificate|name resolution|httpsconnection|"
             r"connect timeout|\b(?:401|403|407|502|503|504)\b.{0,20}(?:client|server|gateway|proxy|for url)|"
-            r"(?:failed to|cannot|could not|unable to) (?:download|fetch)|download .{0,40}failed|offline mode"
+            r"(?:failed to|cannot|could not|unable to) (?:download|fetch)|download .{0,40}failed|offline mode|"
+            r"error (?:downloading|fetching)|curl error|\bdns\b"
         ),
         Category.NETWORK_PROXY,
     ),
     (
         (
-            r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahostalloc|host memory|"
-            r"cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure"
+            r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahost(?:alloc|register)|"
+            r"host memory|cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure|\bcpu (?:memory|ram)\b|"
+            r"system memory|shared memory limit|node running low on memory"
         ),
         Category.HOST_OUT_OF_MEMORY,
     ),
@@ -95,7 +115,7 @@ _TELLING = (
     ),
     (
         (
-            r"out of (?:device |gpu |video )?memory|outofdevicememory|\boom\b|cudamalloc|mem.?fraction|"
+            r"out of (?:device |gpu |video )?memory|outof(?:device)?memory|\boom\b|cudamalloc|mem.?fraction|"
             r"(?:insufficient|not enough|too little|no available) (?:free )?(?:gpu|device|video|cuda|vram)?.?memory|"
             r"device memory allocation|(?:failed|unable) to allocate .{0,60}(?:cuda|vulkan|rocm|hip|metal|"
             r"sycl|gpu|vram|"
@@ -105,16 +125,30 @@ _TELLING = (
     ),
     (
         (
-            r"speculat|\bdraft|_draft|drafter|\beagle|medusa|\bmtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
-            r"accept(?:ed|ance)[ _]?(?:length|tokens)|hot_token|target.?(?:model|verify)"
+            r"processes are hanging|watchdog timeout|hang detected|detected a hang|health check failed|"
+            r"stopped responding|couldn't get a response|no response (?:from|within)|rpc call to \w+ timed out|"
+            r"heartbeat|"
+            r"^(?!.*(?:mooncake|nixl|nccl|rdma|bootstrap)).*(?:did not|failed to) "
+            r"(?:start|respond|become ready|finish) (?:with)?in"
+        ),
+        Category.HANG,
+    ),
+    (
+        (
+            r"speculat|\bdraft|_draft|drafter|eagle|medusa|\bmtp\b|[a-z]mtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
+            r"accept(?:ed|ance)[ _]?(?:length|tokens)|"
+            r"\bnum_spec(?!ial)|\bspec_(?:tokens|steps|len|info|decode|algo)|hot_token|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
     ),
     (
         (
-            r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
+            r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|nvlink (?:error|fatal|warning)|"
+            r"cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
             r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
-            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|identifier .{0,80} is undefined|undefined reference|"
+            r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|toolkit headers|jit/\w+\.hpp|inductor|"
+            r"functionaliz|torchdynamo|_dynamo|aot_?autograd|torch[._]compile|"
+            r"identifier .{0,80} is undefined|undefined reference|"
             r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
             r"triton installation|triton is not installed|__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|"
             r"cute\.?dsl|tilelang"
@@ -123,9 +157,19 @@ _TELLING = (
     ),
     (
         (
-            r"(?:attention|attn|backend|kernel)\w* (?:does not|doesn't|do not) (?:yet )?support|"
+            r"\b(?:this|current|\w+ attention) build (?:does|cannot|was)|\bto be installed|be installed first|"
+            r"requires (?:a newer |the )?(?:flashinfer|deep.?gemm|triton|flash.?attn|cutlass|transformers)\b(?:'s)?"
+            r"(?!.{0,20}(?:backend|attention|kernels?\b)).{0,40}\b(?:apis?|version|package|build)\b"
+        ),
+        Category.ENVIRONMENT_MISMATCH,
+    ),
+    (
+        (
+            r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
+            r"selected backend \S+ is not valid|expects arch to be|"
+            r"(?:flash|triton|cutlass|trtllm|deep.?gemm)\w* .{0,60}not (?:yet )?supported|"
             r"(?:compute|device|min(?:imum)?|current).?capability|\bis_sm\d|\bsm \d+\.|unsupported arch|"
-            r"unsupported (?:gpu|sm)|\bsm_?\d\d|\bsm\d|"
+            r"unsupported (?:gpu|sm)|unknown (?:recipe|sf )|\bsm_?\d\d|\bsm\d|"
             r"blackwell|hopper|\bampere|\bturing|volta|pascal|\bgfx\d|kernel image|device code|fp8e4nv|"
             r"fp8e4b\d|fp8e5b\d|cuda.?arch|"
             r"compute_\d\d|"
@@ -134,7 +178,8 @@ _TELLING = (
             r"not (?:yet )?(?:supported|compiled|available|implemented|enabled) (?:on|for|in|by) (?:this|the|your)? ?"
             r"(?:current )?(?:gpu|device|platform|arch|hardware|card)|no (?:valid|suitable|usable|supported|"
             r"compatible|"
-            r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|(?:backend|"
+            r"available) (?:\w+ ){0,3}(?:backend|kernel|implementation|tactic)|"
+            r"kernels? (?:are |is |was |were )?not found|(?:backend|"
             r"kernel)s? \S* ?(?:does not|do "
             r"not|doesn't) support|no (?:\w+ ){0,3}(?:backend|kernel) (?:supports|available|found)|error internal|"
             r"(?:backend|kernel)s? (?:is|are) not (?:supported|available)|"
@@ -149,11 +194,20 @@ _TELLING = (
     ),
     (
         (
+            r"^(?:argument )?--[a-z]|mutually exclusive|"
+            r"--[a-z].{0,120}(?:incompatible with|not supported with|"
+            r"cannot be (?:used|combined|set)|conflicts? with|requires? --)"
+        ),
+        Category.BAD_ARGUMENTS,
+    ),
+    (
+        (
             r"undefined symbol|shared object|no module named|cannot import|not installed|pip install|"
             r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
             r"higher|later))|"
             r"(?:incompatible|mismatched|minimum|requires?|required|expected|unsupported) .{0,40}version|"
-            r"\bdriver\b(?! error| api)|infer device type|deserializ|serializ|engine (?:file|plan)|"
+            r"\bdriver\b(?! error| api)|nvml|forked subprocess|has no field|could not load this library|"
+            r"infer device type|deserializ|serializ|engine (?:file|plan)|"
             r"unexpected keyword argument|positional argument|"
             r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|"
             r"glibc|cxxabi|"
@@ -167,8 +221,8 @@ _TELLING = (
         (
             r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
             r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
-            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml_type|"
-            r"\bi?q\d_[k\d]|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml.type|"
+            r"tensor type \d|\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
             r"block.?sizes?.{0,40}divisible|vocab.{0,40}divisible|page size of the layer"
@@ -179,8 +233,8 @@ _TELLING = (
         (
             r"nccl|rccl|\bgloo\b|\bmpi\b|mpi_|all.?reduce|all.?gather|all.?to.?all|all2all|reduce.?scatter|symm_?mem|"
             r"rendezvous|process.?group|store.?based|deepep|deep_ep|nvshmem|\bucx|\bucp|nixl|mooncake|tcpstore|c10d|"
-            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|to.?peer)|\bp2p\b|"
-            r"ipc ?(?:mem|handle)|"
+            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|mapping|memory|to.?peer)|\bp2p\b|"
+            r"ipc ?(?:mem|handle)|fulfill resource|placement group|available node types|"
             r"cudaipc|connection (?:refused|reset|closed)|world.?size|collective|(?:dispatch|combine).{0,20}timeout|"
             r"invalid (?:device ordinal|resource handle)|kv.?transfer|transfer failed|transfer.?engine|"
             r"bootstrap.?room|socket|"
@@ -190,13 +244,14 @@ _TELLING = (
     ),
     (
         (
+            r"can ?not alloc\w* (?!memory).{0,40}(?:cache|slot|block|page)|"
             r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|cache blocks|context.?(?:length|"
             r"size|window)|"
             r"kv.?cache.{0,80}(?:larger|enough|insufficient|too small|exceed|full|free|available|needed|memory|size)|"
             r"(?:larger|enough|insufficient|too small|exceed|free|available|fit|allocat|memory|"
             r"tokens).{0,80}kv.?cache|"
             r"too long|max_seq_len|max_input_len|memory pool|swap space|failed to decode|max_total|too many tokens|"
-            r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,40}(?:length|tokens|context|blocks)"
+            r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,60}(?:length|tokens|context|blocks|cache)"
         ),
         Category.CAPACITY_TOO_SMALL,
     ),
@@ -205,8 +260,8 @@ _TELLING = (
             r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|"
             r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
-            r"segmentation fault|"
-            r"sigsegv|capturing|\.cuh?:\d+"
+            r"segmentation fault|sanity check|inconsisten|invariant|incorrect \w+ (?:list|order|state)|"
+            r"sigsegv|capturing|graph capture|capture (?:cuda|hip) ?graph|accessed from triton|\.cuh?:\d+"
         ),
         Category.KERNEL_FAULT,
     ),
@@ -216,7 +271,8 @@ _PASSING = (
     (
         (
             r"must have shape|must be contiguous|same (?:device|dtype)|mat1 and mat2|size of tensor [ab] |"
-            r"expanded size of the tensor|cannot be multiplied|shape mismatch|scalar type"
+            r"expanded size of the tensor|cannot be multiplied|shape mismatch|scalar type|could not broadcast|"
+            r"invalid for input of size|cannot reshape"
         ),
         Category.KERNEL_FAULT,
     ),
@@ -229,6 +285,7 @@ _PASSING = (
         ),
         Category.MODEL_FILES,
     ),
+    (r"^assert .{0,120}\.(?:shape|size|dim|ndim|stride|dtype|is_contiguous)\b", Category.KERNEL_FAULT),
     (
         (
             r"--[a-z]|unrecognized|must be|must not|should be|divisible|(?:not|only) supported|does not support|"
@@ -238,6 +295,19 @@ _PASSING = (
         Category.BAD_ARGUMENTS,
     ),
     (r"timed? ?out|timeout|deadlock|\bhang|\bhung|heartbeat|no response|stuck", Category.HANG),
+)
+# What a bare ``assert`` compares, where nothing is said in words.
+_ASSERTED = (
+    (r"num_spec|spec_(?:tokens|steps|len|info)", Category.SPECULATION),
+    (r"% (?!chunk|page|seq|stride|interval)\w[\w.]* == 0", Category.QUANTIZATION),
+    (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
+    (
+        (
+            r"(?:cache_lines|num_(?:free_|gpu_)?(?:blocks|pages|slots)|max_(?:num_)?(?:reqs|seqs|tokens)|available|"
+            r"capacity|free_\w+)\b.{0,40}[<>]=?|[<>]=? .{0,40}(?:cache_lines|blocks|pages|slots|capacity)\b"
+        ),
+        Category.CAPACITY_TOO_SMALL,
+    ),
 )
 # What kind of program speaks, where nothing else says more: asked last.
 _SHAPES = (
@@ -256,6 +326,19 @@ def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern
 TELLING = _compiled(_TELLING)
 PASSING = _compiled(_PASSING)
 SHAPES = _compiled(_SHAPES)
+ASSERTED = _compiled(_ASSERTED)
+DRAFTING = re.compile(
+    r"spec_decode/|/speculative/|speculative_|eagle\w*\.py|_mtp\.py|/mtp\.py|nextn\.py|medusa\w*\.py|dflash\w*\.py|dspark",
+    re.IGNORECASE,
+)
+"""Files and functions that draft, or that load what drafts."""
+DRAFT_NAMED = re.compile(
+    r"\bdraft(?:er)? model|\bdrafter\b|\[spec\]|common_speculative|draft.?tokens|"
+    r"draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
+    r"\bctx_dft\b|/spec_decode/|/speculative/|eagle\w*\.py|_mtp\.py",
+    re.IGNORECASE,
+)
+"""How the lines next to an error say that it was a draft model's."""
 PLACES = _compiled(
     (
         (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),
@@ -285,13 +368,22 @@ PLACES = _compiled(
         (r"server_args|arg_utils|llm_args|arg_groups|argparse|/vllm/config|click/", Category.BAD_ARGUMENTS),
         (
             (
-                r"model_loader|weight_utils|load_weights|weight_loader|safetensors|/transformers/|tokeniz|"
+                r"model_loader|weight_utils|load_weights|weight_loader|"
+                r" _?load_\w*(?:w\d+|weight|qkv)|safetensors|/transformers/|tokeniz|"
                 r"hf_transformers_utils|convert_checkpoint|weight_mapper|huggingface_hub|/gguf/"
             ),
             Category.MODEL_FILES,
         ),
+        (r"memory_pool_host|pool_host|host_memory|pin_memory", Category.HOST_OUT_OF_MEMORY),
         (r"kv_cache_utils|memory_pool|block_pool|mem_cache|kv_cache_manager", Category.CAPACITY_TOO_SMALL),
-        (r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|flash_attn|sgl_kernel", Category.KERNEL_FAULT),
+        (r"attention/selector|backends/registry|platforms/(?:cuda|rocm)|arch_info", Category.ARCH_MISMATCH),
+        (
+            (
+                r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|/moe/|flash_attn|sgl_kernel|/mamba/|/fla/|"
+                r"linear_attn|causal_conv|layernorm|rotary_embedding|/flashinfer/|/cutlass|sampler\.py"
+            ),
+            Category.KERNEL_FAULT,
+        ),
     )
 )
 """Which part of an engine refused, by the files and functions of a stack."""

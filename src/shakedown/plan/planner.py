@@ -115,7 +115,9 @@ class _Work:
         answer = self.answers.get(candidate.id)
         if shape.memory_fraction is not None or answer is None or not answer.accepted:
             return shape
-        resolved = self.engine.launch_shape({name: value for name, value in answer.resolved.items() if value is not None})
+        resolved = self.engine.launch_shape(
+            {name: value for name, value in answer.resolved.items() if value is not None}
+        )
         return shape.model_copy(update={"memory_fraction": resolved.memory_fraction})
 
     def _adopt(self, better: Candidate, seen: Seen) -> None:

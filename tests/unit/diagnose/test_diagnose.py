@@ -43,6 +43,11 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-seventh.jsonl", 0.95, 0.8),
         ("cases-found-eighth.jsonl", 0.95, 0.9),
         ("cases-found-ninth.jsonl", 0.95, 0.9),
+        ("cases-found-tenth.jsonl", 0.95, 0.9),
+        ("cases-found-eleventh.jsonl", 0.95, 0.9),
+        ("cases-found-twelfth.jsonl", 0.95, 0.9),
+        ("cases-found-thirteenth.jsonl", 0.95, 0.85),
+        ("cases-found-fourteenth.jsonl", 0.95, 0.85),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
@@ -57,6 +62,16 @@ def test_no_root_is_claimed_for_harmless_lines(case: Case) -> None:
     diagnosis = diagnose_lines(realistic_log(case, seed=1).lines)
     assert diagnosis.root is None
     assert not diagnosis.failed
+
+
+def test_a_harmless_line_is_not_the_reason_for_a_failure_without_one() -> None:
+    harmless = "[2026-11-29 18:15:20] torchcodec is not installed; audio inputs will fail at request time"
+    end = "[2026-11-29 18:34:06] Received sigquit from a child process. It usually means the child failed."
+    unknown = "something could not be had"
+    assert diagnose_lines([harmless, end]).root is None
+    root = diagnose_lines([harmless, unknown, end]).root
+    assert root is not None
+    assert root.line == unknown
 
 
 REAL_FAILURES = [

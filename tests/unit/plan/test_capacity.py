@@ -139,3 +139,21 @@ def test_models_without_a_cache_are_not_divided_by_zero() -> None:
     held = capacity_of(model, LaunchShape(), H200)
     assert held.kv_tokens is None
     assert held.fits is True
+
+
+def test_tokens_that_an_engine_allocated_on_a_gpu_are_foretold_within_five_per_cent() -> None:
+    """SGLang 0.5.17 and vLLM 0.26.0 on one H200, a share of 0.4 each (docs/results)."""
+    smollm2 = _model(layers=30, attention_layers=30, kv_heads=3, head_dim=64, weight_bytes=269_030_016)
+    held = capacity_of(smollm2, LaunchShape(memory_fraction=0.4), H200)
+    assert held.kv_tokens == pytest.approx(2_534_206, rel=0.05)
+    assert held.kv_tokens == pytest.approx(2_575_024, rel=0.05)
+
+
+def test_states_that_an_engine_allocated_on_a_gpu_are_foretold_within_five_per_cent(tmp_path: Path) -> None:
+    """SGLang 0.5.17 with the shapes of Qwen3.5-35B-A3B on one H200 (docs/results)."""
+    model = facts("qwen3.5-35b-a3b", tmp_path).model_copy(update={"weight_bytes": 69_321_221_376})
+    shape = LaunchShape(memory_fraction=0.83784, state_to_kv_ratio=0.9, state_slots_per_request=5)
+    held = capacity_of(model, shape, H200)
+    assert held.kv_tokens == pytest.approx(1_373_530, rel=0.05)
+    assert held.state_slots == pytest.approx(391, rel=0.05)
+    assert held.requests_at_once == pytest.approx(78, rel=0.05)

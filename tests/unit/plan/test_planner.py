@@ -1,7 +1,15 @@
+import json
+from pathlib import Path
+
+import pytest
 from tests.fakes.campaigns import PlainNames, campaign
+from tests.fakes.machines import H200
+from tests.fakes.shapes import SHAPES
 
 from shakedown.domain.facts import EngineAnswer, EngineFacts, FlagFacts
 from shakedown.domain.words import EngineKind
+from shakedown.engines.registry import engine_for
+from shakedown.inspect.checkpoint import inspect_model
 from shakedown.plan.planner import make_plan
 
 NEEDS_FLASH = "llamacpp-quantised-v-needs-flash-attention"
@@ -104,6 +112,25 @@ def test_what_the_engine_resolves_is_expected_of_it() -> None:
     }
     plan = make_plan(campaign(DEMO), PlainNames(), None, None, LLAMA, answers=answers)
     assert plan.expected == {baseline.id: {"page-size": 64}}
+
+
+def test_what_fits_is_reckoned_with_the_share_of_memory_that_the_engine_resolves(tmp_path: Path) -> None:
+    text = """
+[engine]
+kind = "sglang"
+[[vary]]
+name = "x"
+options = [{ label = "plain" }, { label = "named", args = { mem-fraction-static = 0.5 } }]
+"""
+    (tmp_path / "config.json").write_text(json.dumps(SHAPES["qwen3.5-35b-a3b"].config))
+    model = inspect_model(tmp_path).model_copy(update={"weight_bytes": 30 << 30})
+    sglang, facts = engine_for(EngineKind.SGLANG), EngineFacts(kind=EngineKind.SGLANG, version="0.5.17", flags=None)
+    before = make_plan(campaign(text), sglang, model, H200, facts)
+    resolved = {"mem-fraction-static": 0.838, "chunked-prefill-size": None}
+    answers = {candidate.id: EngineAnswer(accepted=True, resolved=resolved) for candidate in before.candidates}
+    plan = make_plan(campaign(text), sglang, model, H200, facts, answers=answers)
+    shares = [(held.usable_bytes or 0) / (held.memory_bytes or 1) for held in plan.capacity]
+    assert shares == pytest.approx([0.838, 0.5], rel=1e-6)
 
 
 def test_argparse_takes_unambiguous_beginnings_of_flags() -> None:
