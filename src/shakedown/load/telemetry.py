@@ -55,14 +55,19 @@ class TelemetrySampling:
         if self._gpus:
             self._stop.set()
             self._thread.join()
+            if not any(gpu.memory_bytes for gpu in self._gpus):  # the point was shorter than an interval
+                self._read_all()
             self.readings = _summary(self._gpus)
         if self._nvml is not None:
             self._nvml.nvmlShutdown()
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
-            for gpu in self._gpus:
-                self._read(gpu)
+            self._read_all()
+
+    def _read_all(self) -> None:
+        for gpu in self._gpus:
+            self._read(gpu)
 
     def _read(self, gpu: _Gpu) -> None:
         nvml, handle = self._nvml, gpu.handle

@@ -128,6 +128,14 @@ def test_telemetry_has_an_element_a_gpu_and_nothing_where_one_lacks_it(monkeypat
     assert readings.pcie_rx_bytes_per_s_mean is None
 
 
+def test_a_point_shorter_than_an_interval_has_a_reading_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvml, "pynvml", fake_nvml())
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
+    with TelemetrySampling({}, interval_s=60) as sampling:
+        pass
+    assert sampling.readings.utilization_mean == (0.5, 0.5)
+
+
 def test_telemetry_is_of_the_gpus_that_the_server_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvml, "pynvml", fake_nvml())
     monkeypatch.setitem(sys.modules, "pynvml", fake_nvml())
