@@ -15,7 +15,9 @@ KV_FULL = 0.95
 IDLE = 0.7
 """GPU utilisation under which it waits for the CPU: NVML counts any kernel, so a busy step shows nearly 1."""
 LARGE = 0.3
-"""Share of a step that makes a part of it the bottleneck."""
+"""Share of a step that makes its all-reduces the bottleneck."""
+MOST = 0.5
+"""Share of a step that makes reading weights and caches its bottleneck: with less, faster memory would halve nothing."""
 
 
 class Bound(StrEnum):
@@ -77,7 +79,7 @@ def level_of(points: Sequence[PointSummary], concurrency: int, cap: int | None, 
 def _inside(
     step_s: float, ceiling: Ceiling, memory: float, links: tuple[float, float], idle: float | None
 ) -> tuple[Bound, str]:
-    if memory >= LARGE and memory >= links[0]:
+    if memory >= MOST and memory >= links[0]:
         return Bound.MEMORY, f"reading weights and caches once takes {100 * memory:.0f} % of a step"
     if links[1] >= LARGE:
         share = f"{100 * links[0]:.0f} to {100 * links[1]:.0f} %"

@@ -56,15 +56,22 @@ def _ceiling(judged: Judged, candidate_id: str, workload: str, concurrency: int)
 
 
 def _sentence(levels: list[Level]) -> str:
-    """Levels that are bound alike in one clause, each with the reason at its first level."""
+    """Levels that are bound alike in one clause, with the reasons at the first two of them."""
     groups: dict[Bound, list[Level]] = {}
     for level in levels:
         assert level.bound is not None
         groups.setdefault(level.bound, []).append(level)
     return "; ".join(
         f"at concurrency {listed([str(level.concurrency) for level in group])} it is bound by {bound} "
-        f"({'; '.join(dict.fromkeys(level.why for level in group[:2]))})"
+        f"({_reasons(group[:2])})"
         for bound, group in groups.items()
+    )
+
+
+def _reasons(levels: list[Level]) -> str:
+    different = len({level.why for level in levels}) > 1
+    return "; ".join(
+        dict.fromkeys(f"{level.why} at {level.concurrency}" if different else level.why for level in levels)
     )
 
 
