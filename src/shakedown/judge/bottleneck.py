@@ -17,7 +17,7 @@ IDLE = 0.7
 LARGE = 0.3
 """Share of a step that makes its all-reduces the bottleneck."""
 MOST = 0.5
-"""Share of a step that makes reading weights and caches its bottleneck: with less, faster memory would halve nothing."""
+"""Share of a step that makes reading weights and caches its bottleneck: with less, faster memory gains little."""
 
 
 class Bound(StrEnum):
