@@ -100,7 +100,8 @@ def test_fifty_kicks_change_nothing(tmp_path: Path, small_disk: Path, nights: Ni
     play(night, kicks, draw)
     result = night.look()
     print(Counter(kicks), Counter(code for code, _ in night.exits), len(result.trials))
-    assert verdicts(result) == verdicts(undisturbed)
+    why = {candidate.label: candidate.reason for candidate in result.candidates}
+    assert verdicts(result) == verdicts(undisturbed), why
     assert result.winner.label == undisturbed.winner.label
     stolen = ("failed",)
     assert {key: count for key, count in launches(result).items() if key[1] not in stolen} == {

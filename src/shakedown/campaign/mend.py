@@ -14,6 +14,9 @@ from shakedown.engines.base import Engine
 from shakedown.store.campaign_store import CampaignStore
 
 BOOT_FAILURES = (Verdict.FAILED, Verdict.CRASHED, Verdict.HUNG)
+RETRIES = 2
+"""Launches unchanged after a failure that is not the candidate's fault (a port that was taken in the meantime), in a row:
+one more than once, because whoever took the first port may well take the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,9 @@ def mend(spec: CampaignSpec, engine: Engine, store: CampaignStore, trial_id: str
             store.put_candidate(record.model_copy(update={"reason": outcome.reason}))
         return None
     if outcome.retry:
-        first = _failures_in_a_row(store, record.candidate.id, outcome.signature) == 1
-        return Mended(record, record.candidate.label, ", ".join(outcome.changes), is_new=False) if first else None
+        last = [trial.id for trial in store.trials(record.candidate.id) if trial.state == "finished"][-1]
+        again = trial_id == last and _failures_in_a_row(store, record.candidate.id, outcome.signature) <= RETRIES
+        return Mended(record, record.candidate.label, ", ".join(outcome.changes), is_new=False) if again else None
     return _adopt(engine, store, record, outcome)
 
 

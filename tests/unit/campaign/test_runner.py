@@ -245,14 +245,14 @@ PORT_TAKEN = Failure(
 )
 
 
-def stealing(launch: int) -> Script:
-    """Somebody takes the port of that launch of the candidate with two threads, counted from 1."""
+def stealing(*launches: int) -> Script:
+    """Somebody takes the port of those launches of the candidate with two threads, counted from 1."""
     seen = 0
 
     def script(request: TrialRequest) -> Sequence[Event]:
         nonlocal seen
         seen += request.candidate.args["threads"] == 2
-        stolen = request.candidate.args["threads"] == 2 and seen == launch
+        stolen = request.candidate.args["threads"] == 2 and seen in launches
         return failing(request, PORT_TAKEN) if stolen else quick(request)
 
     return script
@@ -265,6 +265,16 @@ def test_a_port_that_was_taken_costs_a_launch_and_no_verdict(tmp_path: Path, lau
     result = campaign.run(place).result
     assert by_label(result)["threads=2"].verdict is Verdict.QUALIFIED
     assert len(by_label(result)["threads=2"].launch_ratios) == 2
+    assert place.launched().count("threads=2") == 3
+
+
+@pytest.mark.parametrize(("stolen", "verdict"), [((1, 2), Verdict.QUALIFIED), ((1, 2, 3), Verdict.FAILED)])
+def test_a_port_taken_over_and_over_is_given_up_at_the_third(
+    campaign: Campaign, stolen: tuple[int, ...], verdict: Verdict
+) -> None:
+    place = ScriptedPlace(stealing(*stolen))
+    result = campaign.run(place).result
+    assert by_label(result)["threads=2"].verdict is verdict
     assert place.launched().count("threads=2") == 3
 
 
