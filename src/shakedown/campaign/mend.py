@@ -15,8 +15,8 @@ from shakedown.store.campaign_store import CampaignStore
 
 BOOT_FAILURES = (Verdict.FAILED, Verdict.CRASHED, Verdict.HUNG)
 RETRIES = 2
-"""Launches unchanged, in a row, after a failure that is not the candidate's fault (a port that was taken meanwhile): not
-once only, because whoever took the first port may well take the second."""
+"""Launches unchanged, in a row, after a failure that is not the candidate's fault (a port that was taken): not once
+only, because whoever took the first port may well take the second."""
 
 
 @dataclass(frozen=True, slots=True)
