@@ -1,6 +1,7 @@
-"""Do vLLM and llama.cpp give the same verdict on the same change? One model, one CPU, the gates of `standard`.
+"""Do vLLM and llama.cpp give the same verdict on the same change? One model, one CPU, one level of gates.
 
-    python -m benchmarks.checks.two_engines MODEL.gguf HF_FOLDER --vllm-python PYTHON [--update]
+    python -m benchmarks.checks.two_engines MODEL.gguf HF_FOLDER --vllm-python PYTHON
+        [--level quick] [--update]
 
 HF_FOLDER holds the weights of MODEL.gguf in Hugging Face form. vLLM gives log-probabilities of the prompt, llama.cpp
 is asked position by position. Each engine's untouched server writes its own reference. Prints the table that
@@ -103,29 +104,29 @@ def served(side: Side, changes: Mapping[str, ArgValue], folder: Path) -> Iterato
         server.stop()
 
 
-def judge(side: Side, changes: Mapping[str, ArgValue], folder: Path, reference: Path, *, write: bool) -> CheckReport:
+def judge(side: Side, changes: Mapping[str, ArgValue], folder: Path, level: GateLevel, *, write: bool) -> CheckReport:
     with served(side, changes, folder) as target:
         gates = Gates(
-            level=GateLevel.STANDARD,
+            level=level,
             context_tokens=CONTEXT_TOKENS,
             write_reference=write,
-            reference_file=str(reference),
+            reference_file=str(folder / f"{side.kind.value}.json"),
         )
         return run_checks(target, engine_for(side.kind), gates, on_result=show)
 
 
-def table(gguf: str, folder: str, vllm_python: str) -> list[str]:
+def table(gguf: str, folder: str, vllm_python: str, level: GateLevel) -> list[str]:
     lines = ["| change | engine | verdict | by | it says | seconds |", "| --- " * 6 + "|"]
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "template.jinja").write_text(WRONG_TEMPLATE)
         both = sides(gguf, folder, vllm_python, work / "template.jinja")
         for side in both:
-            judge(side, {}, work, work / f"{side.kind.value}.json", write=True)
+            judge(side, {}, work, level, write=True)
         for change in both[0].changes:
             for side in both:
                 begun = time.monotonic()
-                report = judge(side, side.changes[change], work, work / f"{side.kind.value}.json", write=False)
+                report = judge(side, side.changes[change], work, level, write=False)
                 took = time.monotonic() - begun
                 failed = next((check for check in report.checks if check.verdict is CheckVerdict.FAIL), None)
                 drift = next((check for check in report.checks if check.name == "drift_from_reference"), None)
@@ -144,9 +145,10 @@ def main() -> None:
     parser.add_argument("gguf")
     parser.add_argument("folder")
     parser.add_argument("--vllm-python", required=True)
+    parser.add_argument("--level", type=GateLevel, default=GateLevel.QUICK)
     parser.add_argument("--update", action="store_true")
     given = parser.parse_args()
-    lines = table(given.gguf, given.folder, given.vllm_python)
+    lines = table(given.gguf, given.folder, given.vllm_python, given.level)
     if given.update:
         update("engines", lines)
 
