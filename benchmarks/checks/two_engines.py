@@ -43,6 +43,7 @@ class Side:
 
     kind: EngineKind
     python: str
+    command: tuple[str, ...] | None
     model: str
     args: Mapping[str, ArgValue]
     changes: Mapping[str, Mapping[str, ArgValue]]
@@ -53,6 +54,7 @@ def sides(gguf: str, folder: str, vllm_python: str, template: Path) -> tuple[Sid
         Side(
             EngineKind.LLAMA_CPP,
             sys.executable,
+            None,
             gguf,
             {"ctx-size": 8192, "parallel": 4, "flash-attn": "on", "threads": 2},
             {
@@ -64,6 +66,8 @@ def sides(gguf: str, folder: str, vllm_python: str, template: Path) -> tuple[Sid
         Side(
             EngineKind.VLLM,
             vllm_python,
+            # The CPU build's own command line asks for the metadata of a package called vllm, which it is not.
+            (vllm_python, "-m", "vllm.entrypoints.openai.api_server", "--model"),
             folder,
             {"max-model-len": 2048, "enforce-eager": True, "dtype": "bfloat16"},
             {
@@ -81,7 +85,7 @@ def sides(gguf: str, folder: str, vllm_python: str, template: Path) -> tuple[Sid
 def served(side: Side, changes: Mapping[str, ArgValue], folder: Path) -> Iterator[Target]:
     engine, port = engine_for(side.kind), free_port("127.0.0.1")
     candidate = Candidate(
-        engine=EngineRef(kind=side.kind, python=side.python),
+        engine=EngineRef(kind=side.kind, python=side.python, command=side.command),
         model=ModelRef(path=side.model, name=NAME),
         args={**side.args, **changes},
         env={"VLLM_CPU_KVCACHE_SPACE": "2", "HF_HUB_OFFLINE": "1"} if side.kind is EngineKind.VLLM else {},

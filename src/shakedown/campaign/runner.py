@@ -36,8 +36,8 @@ from shakedown.engines.registry import engine_for
 from shakedown.plan.strategies.registry import strategy_for
 from shakedown.store.campaign_store import CampaignStore
 
-MAX_DEATHS = 2
-"""A trial process that dies by itself this often makes the candidate ``failed``; once may be bad luck."""
+MAX_DEATHS = 3
+"""A trial process that dies by itself so often in one session makes the candidate ``failed``; less may be bad luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +361,7 @@ class CampaignRunner:
         return reason is None
 
     def _trial_process_died(self, candidate_id: str, trial_id: str, ending: str | None) -> bool:
-        """Decide about a trial process that ended without a verdict: once is bad luck, again its own fault."""
+        """Decide about a trial process that ended without a verdict: bad luck, or over and over its own fault."""
         self._deaths[candidate_id] += 1
         if self._deaths[candidate_id] < MAX_DEATHS:
             return False

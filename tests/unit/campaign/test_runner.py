@@ -219,10 +219,11 @@ def dying(times: int) -> tuple[Script, Callable[[], int]]:
     return script, lambda: deaths
 
 
-def test_a_trial_process_that_dies_once_is_run_again(campaign: Campaign) -> None:
-    script, deaths = dying(1)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_trial_process_that_dies_now_and_then_is_run_again(campaign: Campaign, times: int) -> None:
+    script, deaths = dying(times)
     result = campaign.run(ScriptedPlace(script)).result
-    assert deaths() == 1
+    assert deaths() == times
     assert by_label(result)["threads=2"].verdict is Verdict.QUALIFIED
 
 
