@@ -59,7 +59,7 @@ def sides(gguf: str, folder: str, vllm_python: str, template: Path) -> tuple[Sid
             {"ctx-size": 8192, "parallel": 4, "flash-attn": "on", "threads": 2},
             {
                 "untouched": {},
-                "RoPE base a tenth": {"rope-freq-base": 10_000.0},
+                "RoPE frequencies halved": {"rope-freq-scale": 0.5},
                 "another chat template": {"chat-template": "llama2"},
             },
         ),
@@ -72,8 +72,8 @@ def sides(gguf: str, folder: str, vllm_python: str, template: Path) -> tuple[Sid
             {"max-model-len": 2048, "enforce-eager": True, "dtype": "bfloat16"},
             {
                 "untouched": {},
-                "RoPE base a tenth": {
-                    "hf-overrides": '{"rope_parameters":{"rope_theta":10000.0,"rope_type":"default"}}'
+                "RoPE frequencies halved": {
+                    "hf-overrides": '{"rope_parameters":{"rope_type":"linear","factor":2.0,"rope_theta":100000.0}}'
                 },
                 "another chat template": {"chat-template": str(template)},
             },

@@ -35,7 +35,7 @@ def cannot_listen(host: str, port: int, error: OSError) -> Failure:
 
 
 def not_startable(program: str, error: OSError) -> Failure:
-    """The program of the launch line cannot be executed (or its log cannot be written)."""
+    """The program of the launch line cannot be executed."""
     return Failure(
         category=Category.ENVIRONMENT_MISMATCH,
         signature=None,

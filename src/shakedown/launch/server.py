@@ -113,6 +113,8 @@ class Server:
         try:
             server._guardian = Guardian(argv, plan.env, folder=folder, log=server.log_file)
         except OSError as start_error:
+            if start_error.filename == str(server.log_file):  # moved away, or full: no fault of the engine
+                raise StoreError(f"{server.log_file}: cannot be written: {start_error.strerror}") from start_error
             server._refusal = not_startable(argv[0], start_error)
             return server
         launched = Launched(started_ns, server._guardian.pid, Path(argv[0]).name, host, port, model_name, api_key)

@@ -294,6 +294,12 @@ def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path):
         start(tmp_path / "file" / "trial")
 
 
+def test_a_log_that_cannot_be_written_is_no_fault_of_the_engine(tmp_path):
+    (tmp_path / "server.log").mkdir()
+    with pytest.raises(StoreError, match=r"server\.log: cannot be written"):
+        start(tmp_path)
+
+
 def test_a_released_server_lives_on_and_stops_when_its_guardian_is_told_to(tmp_path, token):
     server = start(tmp_path, "double-fork", env={TOKEN_VARIABLE: token})
     ready = server.wait_ready()
