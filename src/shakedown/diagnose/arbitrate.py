@@ -263,7 +263,7 @@ def _complaint(scan: Scan) -> Suspect | None:
             continue
         found = first_complaint(scan.before[number], known, lambda line: _is_harmless(line, scan))
         if found is not None:
-            return Suspect(found.line, (), None, found.type_name, found.message, places=found.places)
+            return Suspect(found.line, found.around, None, found.type_name, found.message, places=found.places)
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shakedown.diagnose.exceptions import places_in
 from shakedown.diagnose.textline import Line, read_line
@@ -27,10 +27,12 @@ _COMPLAINT = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(
-    r"\bwarn|fall(?:ing|s)? ?back|\bskip|\bignor|\bretry|\bdeprecat|\binfo\b|\bdebug\b|will be|disabl|default|"
+    r"\bwarn|fall(?:ing|s)? ?back|\bskip(?:s|ped|ping)?\b|\bignor|\bretry|\bdeprecat|\binfo\b|"
+    r"\bdebug\b|will be|disabl|default|"
     r"\btry\b|cleaning up|\b200\b|args?=|destroy_process_group|\d+%|exited|exiting",
     re.IGNORECASE,
 )
+_AROUND = 3
 _CALM = frozenset({"INFO", "DEBUG", "WARNING", "T", "D"})
 
 
@@ -42,6 +44,8 @@ class Complaint:
     type_name: str
     message: str
     places: tuple[str, ...]
+    around: tuple[str, ...] = ()
+    """The lines next to it."""
 
 
 def first_complaint(
@@ -55,10 +59,12 @@ def first_complaint(
         harmless: whether a line is known to mean nothing.
     """
     seen: list[Line] = []
-    for line in _lines(before):
+    lines = list(_lines(before))
+    for place, line in enumerate(lines):
         complaint = None if line.number in known else _complaint(line, seen)
         if complaint is not None and not harmless(line):
-            return complaint
+            near = lines[max(0, place - _AROUND) : place + _AROUND + 1]
+            return replace(complaint, around=tuple(neighbour.text for neighbour in near))
         seen.append(line)
     return None
 

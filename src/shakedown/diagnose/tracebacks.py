@@ -14,7 +14,7 @@ CHAIN_MARKS = (
     "The above exception was the direct cause of the following exception",
 )
 _EXCEPTION = re.compile(
-    r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Resources|Failure|Timeout"
+    r"(?P<type>(?:(?:[A-Za-z_]\w*|<\w+>)\.)*(?:[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Resources|Failure|Timeout"
     r"|Unsupported|NotFound|Warning|Group)|(?<=\.)[A-Z]\w*))(?:\[[\w., ]+\])?(?::(?:\s(?P<message>.*))?|$)"
 )
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+(?:, in (?P<function>.+))?$')

@@ -19,6 +19,9 @@ CERTAIN_TYPES = {
     "BackendCompilerFailed": Category.JIT_TOOLCHAIN,
     "InductorError": Category.JIT_TOOLCHAIN,
     "PTXASError": Category.JIT_TOOLCHAIN,
+    "MLIRError": Category.JIT_TOOLCHAIN,
+    "InvalidURL": Category.NETWORK_PROXY,
+    "DeferredCudaCallError": Category.ENVIRONMENT_MISMATCH,
     "NVMLError": Category.ENVIRONMENT_MISMATCH,
     "DSLRuntimeError": Category.JIT_TOOLCHAIN,
     "TemplateError": Category.MODEL_FILES,
@@ -81,7 +84,7 @@ _TELLING = (
             r"(?:number|count) of (?:\w+ )?(?:visible |available |physical )?(?:gpus|devices)|"
             r"(?:available|visible|physical) (?:gpus|devices) \(?\d|larger than .{0,40}\bgpus?\b|"
             r"only \d+ (?:gpus?|devices?)|mpisize == tp|"
-            r"expected one of|(?:valid|allowed) (?:options|choices|values)"
+            r"invalid (?:reasoning|tool)\w* parser|expected one of|(?:valid|allowed) (?:options|choices|values)"
         ),
         Category.BAD_ARGUMENTS,
     ),
@@ -145,13 +148,14 @@ _TELLING = (
         (
             r"\bnvcc|\bninja|ptxas|nvrtc|nvjitlink|nvlink (?:error|fatal|warning)|"
             r"cuda_home|cuda toolkit|c(?:\+\+)? compiler|\bgcc\b|g\+\+|\bclang|"
-            r"compilation (?:failed|error|terminated)|in the compilation|failed to compile|compile error|cuobjdump|"
+            r"compilation (?:failed|error|terminated)|in the compilation|building extension|"
+            r"failed to compile|compile error|cuobjdump|"
             r"fatal error: .{0,80}\.(?:h|cuh|hpp)\b|toolkit headers|jit/\w+\.hpp|inductor|"
-            r"functionaliz|torchdynamo|_dynamo|aot_?autograd|torch[._]compile|"
+            r"functionaliz|backendcompiler|torchdynamo|_dynamo|aot_?autograd|torch[._]compile|"
             r"identifier .{0,80} is undefined|undefined reference|"
             r"cannot find -l|torch_cuda_arch_list|passmanager|mlir|llvm|ptx codegen|kernels in the library|"
             r"triton installation|triton is not installed|__assertfail|\bjit\b|cpp_extension|cutlass.?dsl|"
-            r"cute\.?dsl|tilelang"
+            r"cute\.?dsl|tilelang(?!.{0,60}support)"
         ),
         Category.JIT_TOOLCHAIN,
     ),
@@ -183,7 +187,7 @@ _TELLING = (
             r"kernel)s? \S* ?(?:does not|do "
             r"not|doesn't) support|no (?:\w+ ){0,3}(?:backend|kernel) (?:supports|available|found)|error internal|"
             r"(?:backend|kernel)s? (?:is|are) not (?:supported|available)|"
-            r"not supported by (?:\w+ ){0,3}(?:backend|kernel)|"
+            r"not supported by (?:\w+ ){0,3}(?:backend|kernel)|kernels? only supports?|"
             r"unsupported (?:\w+ ){0,3}backend|this (?:gpu|device|hardware)|your gpu|"
             r"(?:not |un)support\w* (?:for|by|in|with|on) (?:the )?(?:flash|triton|cutlass|trtllm|deep.?gemm|"
             r"marlin|fa[234]|"
@@ -210,7 +214,7 @@ _TELLING = (
             r"infer device type|deserializ|serializ|engine (?:file|plan)|"
             r"unexpected keyword argument|positional argument|"
             r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|"
-            r"glibc|cxxabi|"
+            r"glibc|cxxabi|supported wheel|compatibility issue|"
             r"\babi\b|built (?:with|for|against)|compiled with|operator \S+ does not exist|_mapping\b|"
             r"could not run '|but an? \w+ was expected|failed to apply \w+processor|"
             r"library.{0,20}(?:not found|could not|cannot)|numpy|protobuf|remaining_buffer_size"
@@ -221,7 +225,7 @@ _TELLING = (
         (
             r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
             r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
-            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|ue8m0|\bw\d+a\d+|ggml.type|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
             r"tensor type \d|\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
@@ -250,7 +254,8 @@ _TELLING = (
             r"kv.?cache.{0,80}(?:larger|enough|insufficient|too small|exceed|full|free|available|needed|memory|size)|"
             r"(?:larger|enough|insufficient|too small|exceed|free|available|fit|allocat|memory|"
             r"tokens).{0,80}kv.?cache|"
-            r"too long|max_seq_len|max_input_len|memory pool|swap space|failed to decode|max_total|too many tokens|"
+            r"no space left for|too long|max_seq_len|max_input_len|memory pool|swap space|"
+            r"failed to decode|max_total|too many tokens|"
             r"(?:input|prompt|sequence|request).{0,40}exceed|exceeds? .{0,60}(?:length|tokens|context|blocks|cache)"
         ),
         Category.CAPACITY_TOO_SMALL,
@@ -279,7 +284,8 @@ _PASSING = (
     (
         (
             r"checkpoint|safetensors|tokenizer|config\.json|model.?type|architecture|weights?\b|state_dict|"
-            r"chat.?template|hf_config|pretrained|gguf|tensor '|layers\.\d+|blk\.\d+|repo(?:sitory)?\b|hugging|rope|"
+            r"chat.?template|hf_config|pretrained|gguf|tensor '|layers\.\d+|blk\.\d+|repo(?:sitory)?\b|"
+            r"hugging|\bhf api\b|rope|"
             r"size mismatch|number of tensors|vocab|no such file|a file named|mmproj|projector|processor|"
             r"(?:weight|param\w*|tensor|checkpoint)\b.{0,60}shape|shape\b.{0,60}(?:weight|param|checkpoint)"
         ),
@@ -333,7 +339,7 @@ DRAFTING = re.compile(
 )
 """Files and functions that draft, or that load what drafts."""
 DRAFT_NAMED = re.compile(
-    r"\bdraft(?:er)? model|\bdrafter\b|\[spec\]|common_speculative|draft.?tokens|"
+    r"\bdraft(?:er)? (?:model|context)|\bdrafter\b|\[spec\]|common_speculative|draft.?tokens|"
     r"draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
     r"\bctx_dft\b|/spec_decode/|/speculative/|eagle\w*\.py|_mtp\.py",
     re.IGNORECASE,
