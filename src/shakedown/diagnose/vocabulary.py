@@ -120,7 +120,8 @@ _TELLING = (
         (
             r"out of (?:device |gpu |video )?memory|outof(?:device)?memory|\boom\b|cudamalloc|mem.?fraction|"
             r"(?:insufficient|not enough|too little|no available) (?:free )?(?:gpu|device|video|cuda|vram)?.?memory|"
-            r"device memory allocation|(?:failed|unable) to allocate .{0,60}(?:cuda|vulkan|rocm|hip|metal|"
+            r"device memory allocation|(?:gpu|device|video|cuda) memory\b.{0,60}could not be allocated|"
+            r"(?:failed|unable) to allocate .{0,60}(?:cuda|vulkan|rocm|hip|metal|"
             r"sycl|gpu|vram|"
             r"device)"
         ),
@@ -189,7 +190,7 @@ _TELLING = (
             r"(?:backend|kernel)s? (?:is|are) not (?:supported|available)|"
             r"not supported by (?:\w+ ){0,3}(?:backend|kernel)|kernels? only supports?|"
             r"unsupported (?:\w+ ){0,3}backend|this (?:gpu|device|hardware)|your gpu|"
-            r"(?:not |un)support\w* (?:for|by|in|with|on) (?:the )?(?:flash|triton|cutlass|trtllm|deep.?gemm|"
+            r"(?:not |un|only )support\w* (?:for|by|in|with|on) (?:the )?(?:flash|triton|cutlass|trtllm|deep.?gemm|"
             r"marlin|fa[234]|"
             r"xformers|cudnn|aiter)|(?:flash\w*|triton|cutlass|trtllm\w*|deepgemm|cudnn) (?:\w+ ){0,3}"
             r"(?:does not|doesn't|only) supports?"
@@ -215,7 +216,7 @@ _TELLING = (
             r"unexpected keyword argument|positional argument|"
             r"no attribute .{0,3}(?:__version__|_)|please (?:upgrade|downgrade|update|reinstall|install)|"
             r"glibc|cxxabi|supported wheel|compatibility issue|"
-            r"\babi\b|built (?:with|for|against)|compiled with|operator \S+ does not exist|_mapping\b|"
+            r"\babi\b|\buva\b|built (?:with|for|against)|compiled with|operator \S+ does not exist|_mapping\b|"
             r"could not run '|but an? \w+ was expected|failed to apply \w+processor|"
             r"library.{0,20}(?:not found|could not|cannot)|numpy|protobuf|remaining_buffer_size"
         ),
@@ -237,7 +238,8 @@ _TELLING = (
         (
             r"nccl|rccl|\bgloo\b|\bmpi\b|mpi_|all.?reduce|all.?gather|all.?to.?all|all2all|reduce.?scatter|symm_?mem|"
             r"rendezvous|process.?group|store.?based|deepep|deep_ep|nvshmem|\bucx|\bucp|nixl|mooncake|tcpstore|c10d|"
-            r"infiniband|\bib device|ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|mapping|memory|to.?peer)|\bp2p\b|"
+            r"infiniband|\bqps?\b|queue.?pair|\bib device|"
+            r"ibv_|rdma|nvlink|nvls|multicast|peer.?(?:access|mapping|memory|to.?peer)|\bp2p\b|"
             r"ipc ?(?:mem|handle)|fulfill resource|placement group|available node types|"
             r"cudaipc|connection (?:refused|reset|closed)|world.?size|collective|(?:dispatch|combine).{0,20}timeout|"
             r"invalid (?:device ordinal|resource handle)|kv.?transfer|transfer failed|transfer.?engine|"
