@@ -53,6 +53,9 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-seventeenth.jsonl", 0.95, 0.9),
         ("cases-found-eighteenth.jsonl", 0.95, 0.9),
         ("cases-found-nineteenth.jsonl", 0.9, 0.9),
+        ("cases-found-twentieth.jsonl", 0.95, 0.95),
+        ("cases-found-twenty-first.jsonl", 0.95, 0.95),
+        ("cases-found-twenty-second.jsonl", 0.95, 0.85),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
