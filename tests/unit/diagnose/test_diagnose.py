@@ -56,6 +56,7 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-twentieth.jsonl", 0.95, 0.95),
         ("cases-found-twenty-first.jsonl", 0.95, 0.95),
         ("cases-found-twenty-second.jsonl", 0.95, 0.85),
+        ("cases-found-twenty-third.jsonl", 0.95, 0.95),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
