@@ -131,7 +131,7 @@ def category_within(fallback: Category | None, message: str, places: Sequence[st
     return (
         telling_category(message)
         or (place if place in _NARROW else None)
-        or (passing if passing is Category.BAD_ARGUMENTS else None)
+        or (passing if passing is Category.BAD_ARGUMENTS or fallback is Category.BAD_ARGUMENTS else None)
         or fallback
     )
 

@@ -226,7 +226,7 @@ _TELLING = (
         (
             r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
             r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
-            r"qzeros|bitmask|_amax|absmax|group.?size|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
+            r"qzeros|bitmask|_amax|absmax|group.?size|zero_?points?\b|\bg_idx|\bwna\d+|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
             r"tensor type \d|\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
@@ -264,7 +264,8 @@ _TELLING = (
     ),
     (
         (
-            r"cuda error|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|misaligned|cublas|"
+            r"cuda error|triton error \[cuda|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|"
+            r"misaligned|cublas|"
             r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
             r"segmentation fault|sanity check|inconsisten|invariant|incorrect \w+ (?:list|order|state)|"
@@ -287,7 +288,7 @@ _PASSING = (
         (
             r"checkpoint|safetensors|tokenizer|config\.json|model.?type|architecture|weights?\b|state_dict|"
             r"chat.?template|hf_config|pretrained|gguf|tensor '|layers\.\d+|blk\.\d+|repo(?:sitory)?\b|"
-            r"hugging|\bhf api\b|rope|"
+            r"hugging|\bhf api\b|rope|configuration class|"
             r"size mismatch|number of tensors|vocab|no such file|a file named|mmproj|projector|processor|"
             r"(?:weight|param\w*|tensor|checkpoint)\b.{0,60}shape|shape\b.{0,60}(?:weight|param|checkpoint)"
         ),
@@ -302,6 +303,7 @@ _PASSING = (
         ),
         Category.BAD_ARGUMENTS,
     ),
+    (r"error loading model", Category.MODEL_FILES),
     (r"timed? ?out|timeout|deadlock|\bhang|\bhung|heartbeat|no response|stuck", Category.HANG),
 )
 # What a bare ``assert`` compares, where nothing is said in words.
