@@ -1,8 +1,8 @@
 """Do the clients agree where they should? The embedded llama.cpp on one core, the clients on the other, interleaved.
 
 At concurrency 1 and 4 a client's own delays are small beside a token's time, so output tokens per second must be the
-same for all. Every round runs each client once at each concurrency, in turn, so that drift of the machine falls on all
-alike; each client's rounds give a mean and a 95 % interval (t).
+same for all. Every round runs each client once at each concurrency, forwards and backwards in turn, so that drift of
+the machine falls on all alike; each client's rounds give a mean and a 95 % interval (t).
 
     PYTHONPATH=src python benchmarks/load/agree.py MODEL.gguf [--rounds 3] [--only shakedown,vllm,guidellm]
 """
@@ -69,18 +69,24 @@ def main() -> None:
     rates: dict[tuple[int, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as name, llama(options.model) as url:
         prompts, tokenizer = write_inputs(Path(name), REQUESTS)
+        clients = [("Shakedown", shakedown_command, os.defpath, read_shakedown)]
+        clients += [(peer.name, peer.command, paths[peer.name], peer.read) for peer in peers]
+        warm = Load(url, options.model, 4, REQUESTS, TOKENS, prompts, tokenizer, Path(name))
+        run("warm-up", shakedown_command(warm), os.defpath)  # a server's first requests take twice as long
         for _ in range(options.rounds):
             for concurrency in (1, 4):
                 load = Load(url, options.model, concurrency, REQUESTS, TOKENS, prompts, tokenizer, Path(name))
-                run("Shakedown", shakedown_command(load), os.defpath)
-                rates.setdefault((concurrency, "Shakedown"), []).append(read_shakedown(load).output_tokens_per_s or 0)
-                for peer in peers:
-                    run(peer.name, peer.command(load), paths[peer.name])
-                    rates.setdefault((concurrency, peer.name), []).append(peer.read(load).output_tokens_per_s or 0)
-    print("| C | client | output tokens/s, mean and 95 % interval | to Shakedown |\n| --- | --- | --- | --- |")
+                for client, command, path, read in clients:
+                    run(client, command(load), path)
+                    rates.setdefault((concurrency, client), []).append(read(load).output_tokens_per_s or 0)
+            clients = clients[::-1]
+    print("| C | client | output tokens/s, mean and 95 % interval | each round | to Shakedown |\n" + "| --- " * 5 + "|")
     for (concurrency, client), values in sorted(rates.items()):
         mean, own = statistics.mean(values), statistics.mean(rates[concurrency, "Shakedown"])
-        print(f"| {concurrency} | {client} | {mean:.2f} ± {interval(values):.2f} | {100 * (mean / own - 1):+.1f} % |")
+        each = ", ".join(f"{value:.1f}" for value in values)
+        print(
+            f"| {concurrency} | {client} | {mean:.2f} ± {interval(values):.2f} | {each} | {100 * (mean / own - 1):+.1f} % |"
+        )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from shakedown.domain.errors import CheckpointError
 
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.safetensors")
 _LONGEST_HEADER = 1 << 30
+_OFFSETS, _END = itemgetter("data_offsets"), itemgetter(1)
 
 
 Header = dict[str, Any]
@@ -103,7 +105,7 @@ def read_header(path: Path) -> Header:
     try:
         header: Header = from_json(data)
         header.pop("__metadata__", None)
-        end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+        end = max(map(_END, map(_OFFSETS, header.values())), default=0)
     except (ValueError, AttributeError, TypeError, KeyError, IndexError) as error:
         raise CheckpointError(f"{path}: its header is damaged; download or copy it again") from error
     needed = 8 + length + end

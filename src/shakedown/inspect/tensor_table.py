@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 
 from shakedown.domain.facts import DraftHeads, KvScales, TensorGroup
@@ -23,6 +24,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 _BITS = {"F64": 64, "I64": 64, "U64": 64, "F32": 32, "I32": 32, "U32": 32, "BF16": 16, "F16": 16, "I16": 16, "U16": 16,
          "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4}  # fmt: skip
 """Bits of an element by safetensors type; every other type has eight."""
+_DTYPE, _SHAPE = itemgetter("dtype"), itemgetter("shape")
 _DRAFT_LAYER = re.compile(r"(?:^|\.)mtp\.layers\.(\d+)\.")
 
 
@@ -50,8 +52,9 @@ class TensorTable:
             for path in files:
                 header = read_header(path)
                 self.count += len(header)
-                for pattern, tensor in zip(self._patterns(header), header.values(), strict=True):
-                    self._counts[pattern, tensor["dtype"], tuple(tensor["shape"])] += 1
+                # Hundreds of thousands of rows: in C throughout, which takes a third of the time.
+                formats, shapes = map(_DTYPE, header.values()), map(tuple, map(_SHAPE, header.values()))
+                self._counts.update(zip(self._patterns(header), formats, shapes, strict=True))
 
     def _patterns(self, names: Collection[str]) -> list[str]:
         """Names without their numbers, draft heads marked ``mtp.``, in one pass over all of them."""
