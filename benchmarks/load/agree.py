@@ -84,9 +84,8 @@ def main() -> None:
     for (concurrency, client), values in sorted(rates.items()):
         mean, own = statistics.mean(values), statistics.mean(rates[concurrency, "Shakedown"])
         each = ", ".join(f"{value:.1f}" for value in values)
-        print(
-            f"| {concurrency} | {client} | {mean:.2f} ± {interval(values):.2f} | {each} | {100 * (mean / own - 1):+.1f} % |"
-        )
+        ratio = f"{100 * (mean / own - 1):+.1f} %"
+        print(f"| {concurrency} | {client} | {mean:.2f} ± {interval(values):.2f} | {each} | {ratio} |")
 
 
 if __name__ == "__main__":
