@@ -51,5 +51,5 @@ def test_a_line_that_nothing_known_helps_ends_with_the_reason_and_exit_3(tmp_pat
     assert code == 3
     assert said["pid"] is None
     (attempt,) = said["attempts"]  # type: ignore[misc]
-    assert "gone.gguf" in attempt["failure"]["root_line"]
+    assert "gone.gguf" in str(attempt["failure"]["root_line"]), attempt
     assert said["refused"]
