@@ -32,7 +32,10 @@ class Pace:
         Earlier sessions left wall times only; a clock that was set spoils a few of them, and the median bears that. Of
         two launches the shorter counts: the first of an installation compiles kernels, which no later one does.
         """
-        took = [self._time_of(trial) for trial in self._finished(store, whole=whole)]
+        return self._median_s(self._finished(store, whole=whole))
+
+    def _median_s(self, launches: list[TrialRecord]) -> float | None:
+        took = [self._time_of(trial) for trial in launches]
         return max(0.0, median_low(took)) if took else None
 
     def _finished(self, store: CampaignReader, *, whole: bool) -> list[TrialRecord]:
@@ -73,7 +76,7 @@ class Pace:
         if budget <= 0:
             return 0
         known = self._finished(store, whole=True)
-        each = self.launch_s(store, whole=True)
+        each = self._median_s(known)
         if not each:
             return None
         one_round = median_low([self._time_of(trial) - trial.load_s * (1 - 1 / self._rounds) for trial in known])
