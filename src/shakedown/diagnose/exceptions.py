@@ -63,19 +63,18 @@ def category_of(
     sure = code_category(message) or CERTAIN_TYPES.get(type_name)
     if sure is not None:
         return sure
-    inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
-    found = _by_words_and_places(type_name, message, inside)
-    if found in _ALSO_OF_DRAFTS and _is_drafting(inside, around):
-        return Category.SPECULATION
-    return found
+    return of_a_draft(_by_words_and_places(type_name, message, _innermost_first(places)), places, around)
 
 
 def of_a_draft(category: Category | None, places: Sequence[str], around: Sequence[str]) -> Category | None:
     """Return ``speculation`` for what a target's and a draft's model can fail by, where it was the draft's."""
-    inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
-    if category in _ALSO_OF_DRAFTS and _is_drafting(inside, around):
+    if category in _ALSO_OF_DRAFTS and _is_drafting(_innermost_first(places), around):
         return Category.SPECULATION
     return category
+
+
+def _innermost_first(places: Sequence[str]) -> list[str]:
+    return [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
 
 
 def _by_words_and_places(type_name: str, message: str, inside: Sequence[str]) -> Category | None:
@@ -125,7 +124,7 @@ def telling_category(message: str) -> Category | None:
 
 def category_within(fallback: Category | None, message: str, places: Sequence[str]) -> Category | None:
     """Return what a catch-all's line is about: its words, the part of the engine it came from, ``fallback``."""
-    inside = [_ENVIRONMENT_OF_THE_FILE.sub("/", place) for place in reversed(places)]
+    inside = _innermost_first(places)
     place = _by_place(inside[:_INNERMOST])
     passing = _first(PASSING, message)
     return (
