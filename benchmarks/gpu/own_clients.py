@@ -170,7 +170,7 @@ def main() -> None:
         rows = measure(given.engine, given.python, given.model, server.base_url, given.out, end)
         (given.out / "table.md").write_text(table(given.engine, rows) + "\n")
         print(table(given.engine, rows), flush=True)
-        crowd = shakedown_command(server.base_url, (CROWD, 2 * CROWD), 99, given.out / "crowd")
+        crowd = shakedown_command(server.base_url, (CROWD, CROWD), 99, given.out / "crowd")
         print(f"concurrency {CROWD}: CPU {run(crowd, given.out / 'crowd.log'):.1f} s", flush=True)
     finally:
         server.stop()

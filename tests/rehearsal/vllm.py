@@ -42,7 +42,8 @@ FROM_SOURCE = {
     "EngineCore encountered a fatal error": "vllm/v1/engine/core.py (run_engine_core)",
     "speculative_config=SpeculativeConfig": "vllm/config/speculative.py (SpeculativeConfig.__repr__)",
     "EngineDeadError: EngineCore encountered an issue": "vllm/v1/engine/exceptions.py",
-    "Using TRITON_ATTN attention backend out of": "vllm/platforms/cuda.py, where the log at hand has FLASH_ATTN",
+    "Using FLASHINFER attention backend out of": "vllm/platforms/cuda.py, where the log at hand has FLASH_ATTN",
+    "Using TRITON_ATTN attention backend out of": "the same",
     "torch.OutOfMemoryError: CUDA out of memory": "c10/cuda/CUDACachingAllocator.cpp",
 }  # fmt: skip
 NO_KERNELS = ("ValueError: NvFp4 MoE backend 'FLASHINFER_TRTLLM' does not support the deployment configuration since "

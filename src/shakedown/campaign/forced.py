@@ -33,6 +33,8 @@ class ForcedLaunch:
 
 FORCED = "forced-acceptance"
 """Key of the fact that holds the runs, and name of their folder."""
+WARM_PASSES = 1
+"""Passes over the load points before the one that counts."""
 
 
 def forced_launches(
@@ -66,10 +68,14 @@ def _as_seen(points: Sequence[PointSummary], drafted: int) -> float:
 
 
 def forced_points(spec: CampaignSpec) -> tuple[PointPlan, ...]:
-    """The first workload of a closed loop once: the time of a step needs no repeats."""
+    """The first workload of a closed loop, twice: the first pass warms the server and is not counted.
+
+    A candidate's server has answered its gates before it is measured; these launches run none, and a server's first
+    answers can take twice as long (kernels compiled at first use, pages of the weights touched for the first time).
+    """
     for workload in spec.workloads():
         if workload.concurrency:
-            return point_plans((workload.model_copy(update={"repeats": 1}),))
+            return point_plans((workload.model_copy(update={"repeats": WARM_PASSES + 1}),))
     return ()
 
 
@@ -99,7 +105,8 @@ def run_forced(
     )
     running = place.start(request, host=host)
     follow(running)
-    measured = tuple(event.point for event in running.events() if isinstance(event, PointFinished))
+    points_seen = [event.point for event in running.events() if isinstance(event, PointFinished)]
+    measured = tuple(point for point in points_seen if point.repeat >= WARM_PASSES)
     if running.ending() is not None or not measured:
         return None
     return ForcedRun(

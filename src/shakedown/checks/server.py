@@ -10,6 +10,7 @@ from typing import Self
 import httpx
 
 from shakedown.checks.answer import Answer, read_answer, read_stream
+from shakedown.client.transport import Transport
 from shakedown.domain.errors import ClientError
 from shakedown.domain.workload import Target
 from shakedown.engines.base import Probe
@@ -47,9 +48,7 @@ class Server:
             base_url=target.base_url.rstrip("/"),
             headers=headers | target.headers,
             timeout=target.request_timeout_s,
-            verify=target.verify_tls,
-            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            trust_env=False,  # a proxy in the environment must never stand between a client and the server beside it
+            transport=Transport(verify_tls=target.verify_tls, connections=CONNECTIONS),
         )
 
     def __enter__(self) -> Self:

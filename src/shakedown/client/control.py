@@ -8,7 +8,11 @@ from typing import Self
 
 import httpx
 
+from shakedown.client.transport import Transport
 from shakedown.domain.errors import ClientError
+
+CONNECTIONS = 32
+"""Most requests at once."""
 
 
 class ControlClient:
@@ -32,11 +36,13 @@ class ControlClient:
         verify_tls: bool = True,
     ) -> None:
         sent = ({"Authorization": f"Bearer {api_key}"} if api_key else {}) | dict(headers or {})
-        # trust_env=False: a proxy in the environment must never stand between a client and the server beside it.
         # Without TLS nothing is verified, and reading the certificate authorities takes longer than a request.
         verify = verify_tls and base_url.startswith("https:")
         self._http = httpx.Client(
-            base_url=base_url.rstrip("/"), headers=sent, timeout=timeout_s, trust_env=False, verify=verify
+            base_url=base_url.rstrip("/"),
+            headers=sent,
+            timeout=timeout_s,
+            transport=Transport(verify_tls=verify, connections=CONNECTIONS),
         )
 
     def __enter__(self) -> Self:
