@@ -46,7 +46,7 @@ skip = ["prefix_cache", "cancelled_streams", "mixed_batch", "drift_from_referenc
 
 [decide]
 launches = 1
-repeats = 2
+repeats = 4
 
 [speculation]
 draft_tokens = [1, 3]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shakedown.campaign.places.base import Place, RunningTrial
 from shakedown.campaign.requests import point_plans
+from shakedown.client.clock import now_ns
 from shakedown.domain.candidate import Candidate
 from shakedown.domain.events import PointFinished
 from shakedown.domain.metric import PointSummary
@@ -68,14 +69,15 @@ def _as_seen(points: Sequence[PointSummary], drafted: int) -> float:
 
 
 def forced_points(spec: CampaignSpec) -> tuple[PointPlan, ...]:
-    """The first workload of a closed loop, twice: the first pass warms the server and is not counted.
+    """The first workload of a closed loop, as often as for a candidate and once before, which is not counted.
 
     A candidate's server has answered its gates before it is measured; these launches run none, and a server's first
     answers can take twice as long (kernels compiled at first use, pages of the weights touched for the first time).
     """
     for workload in spec.workloads():
         if workload.concurrency:
-            return point_plans((workload.model_copy(update={"repeats": WARM_PASSES + 1}),))
+            repeats = WARM_PASSES + (workload.repeats or 1)
+            return point_plans((workload.model_copy(update={"repeats": repeats}),))
     return ()
 
 
@@ -103,6 +105,7 @@ def run_forced(
     request = TrialRequest(
         candidate=launch.launch, folder=str(folder.resolve()), points=points, limits=limits, measure_only=True
     )
+    begun_ns = now_ns()
     running = place.start(request, host=host)
     follow(running)
     points_seen = [event.point for event in running.events() if isinstance(event, PointFinished)]
@@ -114,4 +117,5 @@ def run_forced(
         draft_tokens=launch.draft_tokens,
         accept_length=launch.accept_length,
         points=measured,
+        seconds=(now_ns() - begun_ns) / 1e9,
     )

@@ -7,10 +7,13 @@ from shakedown.judge.evidence import CampaignEvidence
 
 
 def overhead_share(evidence: CampaignEvidence) -> float | None:
-    """Wall time that was neither boot, checks, load nor shutdown, as a share of all; None before anything ran."""
+    """Wall time that was neither boot, checks, load nor shutdown, as a share of all; None before anything ran.
+
+    Launches with acceptance made up are the engine's time from end to end.
+    """
     if not evidence.wall_s:
         return None
-    engine_s = sum(_engine_s(trial) for trial in evidence.trials)
+    engine_s = sum(_engine_s(trial) for trial in evidence.trials) + sum(run.seconds for run in evidence.forced_runs)
     return max(0.0, 1 - engine_s / evidence.wall_s)
 
 

@@ -29,6 +29,8 @@ class ForcedRun(Value):
     accept_length: float
     """As asked for; what the counters say is in the points."""
     points: tuple[PointSummary, ...]
+    seconds: float = Field(default=0.0, ge=0)
+    """From the start of its server to its end: the engine's time, not Shakedown's."""
 
 
 @dataclass(frozen=True, slots=True)

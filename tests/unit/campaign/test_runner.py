@@ -471,9 +471,12 @@ def test_the_cost_of_a_step_is_measured_with_acceptance_made_up_and_never_as_a_c
     forced = forced_requests(place)
     assert [request.candidate.args["spec-draft-n-max"] for request in forced] == [1, 4]
     assert all("spec-synth-len" in request.candidate.args for request in forced)
+    (workload,) = {point.workload.name for request in forced for point in request.points}
+    repeats = {point.repeat for point in place.requests[0].points if point.workload.name == workload}
     passes = [[point.repeat for point in request.points] for request in forced]
-    assert passes == [[0, 0, 1, 1]] * 2, (
-        "one workload at its two concurrencies, once to warm the server and once to count"
+    wanted = sorted([*range(1 + len(repeats))] * 2)
+    assert passes == [wanted] * 2, (
+        "one workload at its two concurrencies, once to warm the server, then as for a candidate"
     )
     assert not {request.candidate.id for request in forced} & {candidate.id for candidate in result.candidates}
     assert place.requests[-2:] == forced, "they come last"

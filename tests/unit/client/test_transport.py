@@ -35,7 +35,9 @@ def answering(answers: int) -> Iterator[tuple[str, list[int]]]:
                     return
                 came.append(0)
                 with connection:
-                    while connection.recv(65536):
+                    while received := connection.recv(65536):
+                        if b" HTTP/1.1\r\n" not in received:
+                            continue  # the body, sent apart from its head
                         came[-1] += 1
                         if came[-1] > answers:
                             break

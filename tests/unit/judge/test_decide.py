@@ -9,6 +9,7 @@ from shakedown.domain.failure import Failure
 from shakedown.domain.record import CandidateRecord
 from shakedown.domain.words import ComparisonStatus, Objective, Stage, Standing, Verdict
 from shakedown.judge import CampaignEvidence, judge
+from shakedown.judge.step_cost import ForcedRun
 
 A = candidate("baseline", {"x": 1}, {"x": "1"})
 B = candidate("x=2", {"x": 2}, {"x": "2"})
@@ -174,6 +175,13 @@ def test_the_overhead_is_what_was_neither_boot_checks_load_nor_shutdown() -> Non
     # Two trials of 2 s boot, 40 s load, 1 s shutdown each.
     result = judge(campaign([A, B], [trial(A, points(), number=1), trial(B, points(), number=2)], wall_s=100.0))
     assert result.campaign.overhead_share == pytest.approx(0.14)
+
+
+def test_a_launch_with_acceptance_made_up_is_the_engines_time_too() -> None:
+    forced = ForcedRun(candidate_id="b", draft_tokens=1, accept_length=1.5, points=(), seconds=10.0)
+    runs = [trial(A, points(), number=1), trial(B, points(), number=2)]
+    result = judge(campaign([A, B], runs, wall_s=100.0, forced_runs=[forced]))
+    assert result.campaign.overhead_share == pytest.approx(0.04)
 
 
 def test_a_boot_that_never_ended_is_boot_time() -> None:
