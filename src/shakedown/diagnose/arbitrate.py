@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from shakedown.diagnose.complaints import first_complaint
 from shakedown.diagnose.exceptions import places_in
@@ -186,9 +186,20 @@ def _is_way_round(hit: Hit) -> bool:
 def _is_quoted_source(hit: Hit) -> bool:
     """Whether the line is code quoted in a traceback whose own exception line speaks for it."""
     traceback = hit.traceback
-    if traceback is None or traceback.exception is None or hit.line is traceback.exception:
+    if traceback is None:
+        return _is_followed_by_its_message(hit)
+    if traceback.exception is None or hit.line is traceback.exception:
         return False
     return bool(traceback.message)
+
+
+def _is_followed_by_its_message(hit: Hit) -> bool:
+    """Whether the line is an ``assert`` or ``raise`` and the next one the exception with its message."""
+    if not hit.line.body.lstrip().startswith(("assert ", "raise ")):
+        return False
+    following = list(dropwhile(lambda text: text != hit.line.text, hit.context))[1:2]
+    raised = exception_in(following[0].strip()) if following else None
+    return raised is not None and bool(raised[1])
 
 
 def _unknown(scan: Scan) -> list[Suspect]:

@@ -145,7 +145,7 @@ _CODES = (
         (
             (
                 r"(?:cuda|hip)_?error_?(?:illegal_?(?:address|instruction)|misaligned|launch_?(?:failure|"
-                r"failed|timeout|out_?of_?resources)|assert\b|hardware_?stack|invalid_?pc|ecc_?uncorrectable|uncorrectable|invalid_?configuration|graph_?exec|stream_?capture|invalid_?address_?space|cooperative_?launch)"
+                r"failed|timeout|out_?of_?resources)|assert\b|hardware_?stack|invalid_?pc|ecc_?uncorrectable|uncorrectable|invalid_?configuration|graph_?exec|stream_?capture|not_?permitted|invalid_?address_?space|cooperative_?launch)"
             ),
             r"(?:cuda|hip) error.{0,200}: invalid configuration argument",
             r"NVRM: Xid",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shakedown.diagnose.engine_parts import DRAFT_NAMED, DRAFTING, PLACES
 from shakedown.diagnose.error_codes import code_category
 from shakedown.diagnose.vocabulary import (
     ASSERTED,
     CERTAIN_TYPES,
-    DRAFT_NAMED,
-    DRAFTING,
     LIKELY_TYPES,
     NETWORK_TYPES,
     PASSING,
-    PLACES,
     SHAPES,
     TELLING,
 )
@@ -24,6 +22,9 @@ _INNERMOST = 4
 _SOURCE_FILE = re.compile(r"\.(?:cuh?|cpp|cc|hpp|h)\b")
 _WORD = re.compile(r"[^\s'\"]+")
 _MODEL_FILE = re.compile(r"\.(?:gguf|safetensors|json|bin|pth?)\b")
+_MODEL_NAME = re.compile(r"[A-Za-z]-?\d|\w-\w")
+_NOT_REBUILT = re.compile(r"(?P<type>\w+)\.__init__\(\) missing \d")
+"""A type whose exceptions cannot be passed between processes: its own name says what was raised."""
 _LONGEST_AROUND = 400
 """Longer lines are dumps of all settings: they name everything."""
 _ALSO_OF_DRAFTS = frozenset(
@@ -60,7 +61,10 @@ def category_of(
     """
     if type_name in NETWORK_TYPES:
         return Category.NETWORK_PROXY
-    sure = code_category(message) or CERTAIN_TYPES.get(type_name)
+    not_rebuilt = _NOT_REBUILT.match(message)
+    sure = (CERTAIN_TYPES.get(not_rebuilt["type"]) if not_rebuilt else None) or (
+        code_category(message) or CERTAIN_TYPES.get(type_name)
+    )
     if sure is not None:
         return sure
     return of_a_draft(_by_words_and_places(type_name, message, _innermost_first(places)), places, around)
@@ -95,7 +99,7 @@ def _by_words_and_places(type_name: str, message: str, inside: Sequence[str]) ->
 
 
 def _without_file_names(message: str) -> str:
-    """Shorten the names of files, which tell nothing of the failure.
+    """Shorten the names of files and models, which tell nothing of the failure.
 
     A checkpoint's name says how it was quantised, a source file's folders for which GPUs it was written.
     """
@@ -106,6 +110,9 @@ def _ending(word: str) -> str:
     if "/" in word and _SOURCE_FILE.search(word):
         return "/".join(word.split("/")[-2:])
     endings = list(_MODEL_FILE.finditer(word))
+    folder, _, name = word.rstrip("/").rpartition("/")
+    if folder and not endings and "://" not in word and _MODEL_NAME.search(name):
+        return f"{folder}/"
     return word[endings[-1].start() :] if endings and endings[-1].start() else word
 
 

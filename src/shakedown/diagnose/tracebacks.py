@@ -15,7 +15,7 @@ CHAIN_MARKS = (
 )
 _EXCEPTION = re.compile(
     r"(?P<type>(?:(?:[A-Za-z_]\w*|<\w+>)\.)*(?:[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Resources|Failure|Timeout"
-    r"|Unsupported|NotFound|Warning|Group)|(?<=\.)[A-Z]\w*))(?:\[[\w., ]+\])?(?::(?:\s(?P<message>.*))?|$)"
+    r"|Unsupported|NotFound|Warning|Group)|Exception|(?<=\.)[A-Z]\w*))(?:\[[\w., ]+\])?(?::(?:\s(?P<message>.*))?|$)"
 )
 _FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line \d+(?:, in (?P<function>.+))?$')
 _GROUP = re.compile(r"^\s*[|+](?:-\++[-\d\s]*)?\s?")

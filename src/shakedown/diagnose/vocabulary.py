@@ -1,4 +1,4 @@
-"""Which words and which parts of an engine stand for which kind of failure, whatever the engine and its wording.
+"""Which words and types stand for which kind of failure, whatever the engine and its wording.
 
 Read by ``exceptions.py`` for lines that no signature knows. Within a table the earlier entry wins: what is named by few
 words, and meant when it is named, goes first.
@@ -139,8 +139,10 @@ _TELLING = (
     ),
     (
         (
-            r"speculat|\bdraft|_draft|drafter|eagle|medusa|\bmtp\b|[a-z]mtp\b|mtp[._]|nextn|dflash|dspark|\bn-?gram|lookahead|"
-            r"accept(?:ed|ance)[ _]?(?:length|tokens)|"
+            r"speculat|\bdraft|_draft|drafter|eagle|medusa|\bmtp\b|[a-z]mtp\b|mtp[._]|nextn|dflash|dspark|"
+            r"\bn-?gram|lookahead|"
+            r"accept(?:ed|ance)[ _]?(?:length|rates?|tokens)|suffix.?decoding|\bproposer|"
+            r"tree.?mask|verify.?tokens|bonus.?tokens|"
             r"\bnum_spec(?!ial)|\bspec_(?:tokens|steps|len|info|decode|algo)|hot_token|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
@@ -163,6 +165,8 @@ _TELLING = (
     (
         (
             r"\b(?:this|current|\w+ attention) build (?:does|cannot|was)|\bto be installed|be installed first|"
+            r"(?:tokenizer|processor)'?(?: object)? has no attribute|"
+            r"please (?:re|un)?install\b|\boutdated\b|to a newer version|minimum required version|"
             r"requires (?:a newer |the )?(?:flashinfer|deep.?gemm|triton|flash.?attn|cutlass|transformers)\b(?:'s)?"
             r"(?!.{0,20}(?:backend|attention|kernels?\b)).{0,40}\b(?:apis?|version|package|build)\b"
         ),
@@ -170,6 +174,7 @@ _TELLING = (
     ),
     (
         (
+            r"(?:invalid|unsupported) activation|expect\b.{0,40}head_?dim|"
             r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
             r"selected backend \S+ is not valid|expects arch to be|"
             r"(?:flash|triton|cutlass|trtllm|deep.?gemm)\w* .{0,60}not (?:yet )?supported|"
@@ -224,8 +229,9 @@ _TELLING = (
     ),
     (
         (
-            r"quant|\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
-            r"compressed.tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
+            r"quant|\bquark|torchao|auto.?round|modelslim|activation.?scheme|\bnum_bits|\b[2-8].?bits?\b|"
+            r"\bfp8|_fp8|fp8_|\bfp4|_fp4|fp4_|nvfp4|mxfp|\bint[48]\b|\bawq|gptq|marlin|machete|modelopt|"
+            r"compressed.?tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
             r"qzeros|bitmask|_amax|absmax|group.?size|zero_?points?\b|\bg_idx|\bwna\d+|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
             r"tensor type \d|\bi?q\d_[k\d]|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
@@ -250,6 +256,7 @@ _TELLING = (
     ),
     (
         (
+            r"alignedallocator|workspace.{0,60}(?:too small|overflow|exceed|not enough|insufficient|larger)|"
             r"can ?not alloc\w* (?!memory).{0,40}(?:cache|slot|block|page)|"
             r"max_model_len|max_num_(?:batched_tokens|seqs|tokens)|cache blocks|context.?(?:length|"
             r"size|window)|"
@@ -264,7 +271,8 @@ _TELLING = (
     ),
     (
         (
-            r"cuda error|triton error \[cuda|cudaerror|cuda_error|cuda runtime|illegal memory|device-side|"
+            r"cuda error|invalid configuration ?:|triton error \[cuda|cudaerror|cuda_error|cuda runtime|"
+            r"illegal memory|device-side|"
             r"misaligned|cublas|"
             r"cudnn|cutlass|"
             r"shared memory|\bgemm\b|launch fail|kernel (?:launch|failed|error)|tensor ?map|tma desc|"
@@ -308,7 +316,13 @@ _PASSING = (
 )
 # What a bare ``assert`` compares, where nothing is said in words.
 _ASSERTED = (
-    (r"num_spec|spec_(?:tokens|steps|len|info)", Category.SPECULATION),
+    (
+        (
+            r"num_spec|spec_(?:tokens|steps|len|info)|hidden_states?\b.{0,40}embeds?\b|"
+            r"embeds?\b.{0,40}hidden_states?\b"
+        ),
+        Category.SPECULATION,
+    ),
     (r"% (?!chunk|page|seq|stride|interval)\w[\w.]* == 0", Category.QUANTIZATION),
     (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
     (
@@ -329,71 +343,12 @@ _SHAPES = (
 )
 
 
-def _compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern[str], Category], ...]:
+def compiled(table: tuple[tuple[str, Category], ...]) -> tuple[tuple[re.Pattern[str], Category], ...]:
+    """Compile a table of words; upper and lower case are the same."""
     return tuple((re.compile(pattern, re.IGNORECASE), category) for pattern, category in table)
 
 
-TELLING = _compiled(_TELLING)
-PASSING = _compiled(_PASSING)
-SHAPES = _compiled(_SHAPES)
-ASSERTED = _compiled(_ASSERTED)
-DRAFTING = re.compile(
-    r"spec_decode/|/speculative/|speculative_|eagle\w*\.py|_mtp\.py|/mtp\.py|nextn\.py|medusa\w*\.py|dflash\w*\.py|dspark",
-    re.IGNORECASE,
-)
-"""Files and functions that draft, or that load what drafts."""
-DRAFT_NAMED = re.compile(
-    r"\bdraft(?:er)? (?:model|context)|\bdrafter\b|\[spec\]|common_speculative|draft.?tokens|"
-    r"draft[_ -]mtp|\bmtp (?:context|layers|heads?|block)|"
-    r"\bctx_dft\b|/spec_decode/|/speculative/|eagle\w*\.py|_mtp\.py",
-    re.IGNORECASE,
-)
-"""How the lines next to an error say that it was a draft model's."""
-PLACES = _compiled(
-    (
-        (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),
-        (
-            (
-                r"/quantization/|modelopt|compressed_tensors|marlin|fp8_|_fp8|fp4|awq|gptq|bitsandbytes|torchao|"
-                r"/deep_gemm/jit_kernels|process_weights_after_loading"
-            ),
-            Category.QUANTIZATION,
-        ),
-        (
-            (
-                r"/flashinfer/(?:jit|compilation)|_inductor|_dynamo|/triton/(?:compiler|backends|"
-                r"runtime/(?:build|jit))|"
-                r"cpp_extension|deep_gemm/jit/|deep_gemm/utils|tvm_ffi/cpp|/tilelang/|cutlass/base_dsl"
-            ),
-            Category.JIT_TOOLCHAIN,
-        ),
-        (
-            (
-                r"device_communicators|parallel_state|c10d|distributed|pynccl|custom_all_reduce|symm_mem|deep_ep|"
-                r"token_dispatcher|tcp_transport|rdma_transport|transfer_engine|shm_broadcast|nixl|mooncake|"
-                r"disaggregation|kv_transfer|tllm_disagg|mpi4py|all2all"
-            ),
-            Category.COMMUNICATION,
-        ),
-        (r"server_args|arg_utils|llm_args|arg_groups|argparse|/vllm/config|click/", Category.BAD_ARGUMENTS),
-        (
-            (
-                r"model_loader|weight_utils|load_weights|weight_loader|"
-                r" _?load_\w*(?:w\d+|weight|qkv)|safetensors|/transformers/|tokeniz|"
-                r"hf_transformers_utils|convert_checkpoint|weight_mapper|huggingface_hub|/gguf/"
-            ),
-            Category.MODEL_FILES,
-        ),
-        (r"memory_pool_host|pool_host|host_memory|pin_memory", Category.HOST_OUT_OF_MEMORY),
-        (r"kv_cache_utils|memory_pool|block_pool|mem_cache|kv_cache_manager", Category.CAPACITY_TOO_SMALL),
-        (r"attention/selector|backends/registry|platforms/(?:cuda|rocm)|arch_info", Category.ARCH_MISMATCH),
-        (
-            (
-                r"cuda_graph|ggml-cuda|_ops\.py|/attention/|fused_moe|/moe/|flash_attn|sgl_kernel|/mamba/|/fla/|"
-                r"linear_attn|causal_conv|layernorm|rotary_embedding|/flashinfer/|/cutlass|sampler\.py"
-            ),
-            Category.KERNEL_FAULT,
-        ),
-    )
-)
-"""Which part of an engine refused, by the files and functions of a stack."""
+TELLING = compiled(_TELLING)
+PASSING = compiled(_PASSING)
+SHAPES = compiled(_SHAPES)
+ASSERTED = compiled(_ASSERTED)

@@ -57,6 +57,9 @@ def right(case: Case, seed: int) -> tuple[bool, bool]:
         ("cases-found-twenty-first.jsonl", 0.95, 0.95),
         ("cases-found-twenty-second.jsonl", 0.95, 0.85),
         ("cases-found-twenty-third.jsonl", 0.95, 0.95),
+        ("cases-found-twenty-fourth.jsonl", 0.95, 0.85),
+        ("cases-found-twenty-fifth.jsonl", 0.95, 0.9),
+        ("cases-found-twenty-sixth.jsonl", 0.9, 0.8),
     ],
 )
 def test_root_line_and_category_of_public_failures(name: str, least_root: float, least_category: float) -> None:
@@ -66,7 +69,15 @@ def test_root_line_and_category_of_public_failures(name: str, least_root: float,
     assert sum(category for _, category in outcomes) / len(outcomes) >= least_category
 
 
-@pytest.mark.parametrize("case", [case for case in cases() if case.kind == "benign"], ids=lambda case: case.id)
+HARMLESS = [
+    case
+    for name in ("cases.jsonl", *(f"cases-found-twenty-{number}.jsonl" for number in ("fourth", "fifth", "sixth")))
+    for case in cases(name)
+    if case.kind == "benign"
+]
+
+
+@pytest.mark.parametrize("case", HARMLESS, ids=lambda case: case.id)
 def test_no_root_is_claimed_for_harmless_lines(case: Case) -> None:
     diagnosis = diagnose_lines(realistic_log(case, seed=1).lines)
     assert diagnosis.root is None
@@ -325,6 +336,19 @@ def test_a_bare_exception_gives_the_source_line_of_its_last_frame() -> None:
     assert root is not None
     assert root.line_number == 3
     assert root.line.strip() == "assert gear"
+
+
+def test_an_exception_of_the_plainest_type_is_one() -> None:
+    root = diagnose_lines(["INFO gizmo", "Exception: the gizmo library is outdated", "Killed"]).root
+    assert root is not None
+    assert (root.line_number, root.category) == (2, Category.ENVIRONMENT_MISMATCH)
+
+
+def test_an_assert_gives_way_to_the_message_that_follows_it() -> None:
+    log = ['    assert arch == 10, "only SM 10.x is supported"', "AssertionError: only SM 10.x is supported"]
+    root = diagnose_lines(log).root
+    assert root is not None
+    assert (root.line_number, root.category) == (2, Category.ARCH_MISMATCH)
 
 
 def test_a_traceback_that_the_server_survived_is_no_failure() -> None:

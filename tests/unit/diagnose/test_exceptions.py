@@ -44,3 +44,21 @@ def test_a_code_goes_before_the_place_and_the_place_before_words_in_passing() ->
 def test_the_type_speaks_where_nothing_else_does() -> None:
     assert category_of("KeyError", "gizmo") is Category.MODEL_FILES
     assert category_of("GizmoError", "gizmo") is None
+
+
+def test_the_name_of_a_model_says_nothing_of_its_failure() -> None:
+    for name in ("/models/Gizmo-7B-GPTQ-Int4/", "gizmo-org/Gizmo-7B-FP8", "'org/gizmo-nvfp4'"):
+        assert category_of("", f"cannot list the repository {name}") is Category.MODEL_FILES
+
+
+def test_an_exception_that_could_not_be_passed_on_is_named_by_its_own_type() -> None:
+    message = "BackendCompilerFailed.__init__() missing 1 required positional argument: 'inner_exception'"
+    assert category_of("TypeError", message) is Category.JIT_TOOLCHAIN
+    assert category_of("TypeError", message.replace("BackendCompilerFailed", "Gizmo")) is Category.ENVIRONMENT_MISMATCH
+
+
+def test_an_assert_over_hidden_states_and_embeddings_is_a_drafting_heads() -> None:
+    assert category_of("AssertionError", "assert hidden_states.shape[-1] == input_embeds.shape[-1]") is (
+        Category.SPECULATION
+    )
+    assert category_of("AssertionError", "assert hidden_states.shape[-1] == gizmo.shape[-1]") is Category.KERNEL_FAULT

@@ -20,6 +20,7 @@ from shakedown.diagnose import (
     arbitrate,
     complaints,
     engine_guess,
+    engine_parts,
     error_codes,
     textline,
     tracebacks,
@@ -85,8 +86,14 @@ def test_every_signature_runs_on_re2_which_cannot_backtrack() -> None:
 
 def test_the_patterns_of_all_layers_are_found() -> None:
     found = {pattern for _, pattern in PYTHON_PATTERNS}
-    tables = [error_codes.CODES, vocabulary.TELLING, vocabulary.PASSING, vocabulary.PLACES, vocabulary.SHAPES]
-    alone = [complaints._COMPLAINT, vocabulary.DRAFT_NAMED, textline._STREAM, tracebacks._EXCEPTION, arbitrate._INSTEAD]
+    tables = [error_codes.CODES, vocabulary.TELLING, vocabulary.PASSING, engine_parts.PLACES, vocabulary.SHAPES]
+    alone = [
+        complaints._COMPLAINT,
+        engine_parts.DRAFT_NAMED,
+        textline._STREAM,
+        tracebacks._EXCEPTION,
+        arbitrate._INSTEAD,
+    ]
     assert found.issuperset(patterns_in([*tables, *alone, engine_guess._MARKS]))
 
 
