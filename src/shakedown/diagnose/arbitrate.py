@@ -12,12 +12,14 @@ import re
 from dataclasses import dataclass, field
 from itertools import dropwhile, takewhile
 
+from shakedown.diagnose.catalogue import signature_by_id
 from shakedown.diagnose.complaints import first_complaint
 from shakedown.diagnose.exceptions import places_in
 from shakedown.diagnose.matcher import SignatureMatch, matcher_for
+from shakedown.diagnose.repetition import is_repetitive_answer
 from shakedown.diagnose.scanner import Hit, Scan
 from shakedown.diagnose.signature import Tier
-from shakedown.diagnose.textline import Line
+from shakedown.diagnose.textline import Line, read_line
 from shakedown.diagnose.tracebacks import Traceback, exception_in
 from shakedown.domain.words import Category
 
@@ -121,6 +123,7 @@ def arbitrate(scan: Scan) -> Ruling:
             or _complaint(scan)
             or _earliest(_reasons(scan))
             or _earliest(_passed_on(scan))
+            or (None if ruling.following else _repeated_answer(scan))
         )
     ruling.root = chosen
     ruling.following += [suspect for suspect in unknown if suspect is not chosen]
@@ -319,6 +322,16 @@ def _passed_on(scan: Scan) -> list[Suspect]:
         and not _recovered(hit.line.number, scan)
         and not _after_stop(hit.line.number, scan)
     ]
+
+
+def _repeated_answer(scan: Scan) -> Suspect | None:
+    """Return the first of the last lines that is an answer which repeats itself, in words that no pattern knows."""
+    signature = signature_by_id("repeated-output")
+    assert signature is not None
+    tail = zip(scan.tail_numbers, scan.tail, strict=True)
+    lines = (line for number, text in tail for line in read_line(number, text.encode()))
+    found = next((line for line in lines if is_repetitive_answer(line)), None)
+    return None if found is None else Suspect(found, scan.tail, SignatureMatch(signature, {}))
 
 
 def _after_stop(number: int, scan: Scan) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from shakedown.diagnose.arbitrate import Ruling, Suspect, arbitrate
 from shakedown.diagnose.engine_guess import engine_of
 from shakedown.diagnose.evidence import root_from_evidence, signal_of
-from shakedown.diagnose.exceptions import category_of, category_within, of_a_draft
+from shakedown.diagnose.exceptions import category_of, category_within, of_what_was_loaded
 from shakedown.diagnose.matcher import matcher_for
 from shakedown.diagnose.render import fill, remedy_of, with_computed
 from shakedown.diagnose.scanner import Scan, Scanner, blocks_of
@@ -99,7 +99,7 @@ class _Wording:
         if signature.category_by_words:
             category = category_within(category, suspect.line.body, suspect.places)
         if category is Category.MODEL_FILES or signature.category_by_words:
-            category = of_a_draft(category, suspect.places, suspect.context)
+            category = of_what_was_loaded(category, suspect.places, suspect.context)
         return RootCause(
             category=category,
             signature=signature.id,

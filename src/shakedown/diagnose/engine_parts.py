@@ -22,6 +22,8 @@ DRAFT_NAMED = re.compile(
     re.IGNORECASE,
 )
 """How the lines next to an error say that it was a draft model's."""
+QUANTISED_LOADING = re.compile(r"bitsandbytes_loader|with bitsandbytes quantization", re.IGNORECASE)
+"""How the stack or the lines next to an error say that weights were quantised while they were loaded."""
 PLACES = compiled(
     (
         (r"spec_decode|speculative|eagle|_mtp\b|mtp\.py|medusa|draft", Category.SPECULATION),

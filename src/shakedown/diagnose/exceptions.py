@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from shakedown.diagnose.engine_parts import DRAFT_NAMED, DRAFTING, PLACES
+from shakedown.diagnose.engine_parts import DRAFT_NAMED, DRAFTING, PLACES, QUANTISED_LOADING
 from shakedown.diagnose.error_codes import code_category
 from shakedown.diagnose.vocabulary import (
     ASSERTED,
@@ -65,15 +65,19 @@ def category_of(
     sure = (CERTAIN_TYPES.get(not_rebuilt["type"]) if not_rebuilt else None) or (
         code_category(message) or CERTAIN_TYPES.get(type_name)
     )
-    if sure is not None:
+    if sure is not None and sure not in _ALSO_OF_DRAFTS:
         return sure
-    return of_a_draft(_by_words_and_places(type_name, message, _innermost_first(places)), places, around)
+    category = sure or _by_words_and_places(type_name, message, _innermost_first(places))
+    return of_what_was_loaded(category, places, () if sure else around)
 
 
-def of_a_draft(category: Category | None, places: Sequence[str], around: Sequence[str]) -> Category | None:
-    """Return ``speculation`` for what a target's and a draft's model can fail by, where it was the draft's."""
-    if category in _ALSO_OF_DRAFTS and _is_drafting(_innermost_first(places), around):
+def of_what_was_loaded(category: Category | None, places: Sequence[str], around: Sequence[str]) -> Category | None:
+    """Return whose failure it was, of what every model can fail by: the draft's, or one quantised while loading."""
+    inside = _innermost_first(places)
+    if category in _ALSO_OF_DRAFTS and _is_drafting(inside, around):
         return Category.SPECULATION
+    if category is Category.MODEL_FILES and any(map(QUANTISED_LOADING.search, (*inside, *around))):
+        return Category.QUANTIZATION
     return category
 
 

@@ -80,6 +80,8 @@ class Scan:
     """Who wrote the log, where that is given or its lines tell."""
     head: str = ""
     tail: tuple[str, ...] = ()
+    tail_numbers: tuple[int, ...] = ()
+    """Line numbers of the tail's lines, in their order."""
 
 
 def blocks_of(lines: Iterable[str | bytes]) -> Iterator[bytes]:
@@ -122,8 +124,11 @@ class Scanner:
         """Return what was found."""
         self._scan.tracebacks += self._reader.finish()
         self._scan.lines = self._number - 1
-        tail = [without_colours(raw) for raw in self._tail.split(b"\n")]
-        self._scan.tail = tuple([line for line in tail if line.strip()][-_TAIL_LINES:])
+        raw_tail = self._tail.split(b"\n")
+        numbered = enumerate(map(without_colours, raw_tail), self._number - len(raw_tail) + 1)
+        tail = [(number, line) for number, line in numbered if line.strip()][-_TAIL_LINES:]
+        self._scan.tail_numbers = tuple(number for number, _ in tail)
+        self._scan.tail = tuple(line for _, line in tail)
         return self._scan
 
     def _read_interesting(self, block: bytes, at: int) -> int:
@@ -233,7 +238,7 @@ def _is_error(line: Line, body: str) -> bool:
     """Whether an engine calls the line an error itself: by its level, or as C++ programs and tools do."""
     if line.body.startswith((" ", "\t", "^")) and not body.startswith("what():"):
         return False
-    return line.level in _ERROR_LEVELS or body.startswith(_ERROR_OPENINGS)
+    return bool(body) and (line.level in _ERROR_LEVELS or body.startswith(_ERROR_OPENINGS))
 
 
 def _shape(window: bytes) -> bytes:

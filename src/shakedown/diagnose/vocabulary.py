@@ -212,7 +212,8 @@ _TELLING = (
     ),
     (
         (
-            r"undefined symbol|shared object|no module named|cannot import|not installed|pip install|"
+            r"undefined symbol|shared object|no module named|cannot import|failed to import|not installed|pip install|"
+            r"is already used by an? |already (?:been )?registered|"
             r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
             r"higher|later))|"
             r"(?:incompatible|mismatched|minimum|requires?|required|expected|unsupported) .{0,40}version|"
@@ -234,6 +235,7 @@ _TELLING = (
             r"compressed.?tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
             r"qzeros|bitmask|_amax|absmax|group.?size|zero_?points?\b|\bg_idx|\bwna\d+|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
             r"tensor type \d|\bi?q\d_[k\d]|"
+            r"weights? of size torch\.size\(\[\d+, 1\]\)|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
             r"block.?sizes?.{0,40}divisible|vocab.{0,40}divisible|page size of the layer"
@@ -323,6 +325,7 @@ _ASSERTED = (
         ),
         Category.SPECULATION,
     ),
+    (r"\bis_\w{0,40}supported\b", Category.ARCH_MISMATCH),
     (r"% (?!chunk|page|seq|stride|interval)\w[\w.]* == 0", Category.QUANTIZATION),
     (r"server_args|parallel_config|isinstance\(|_backend\b|_mode\b|_type\b|\bnot \w*args", Category.BAD_ARGUMENTS),
     (

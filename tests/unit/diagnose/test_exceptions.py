@@ -2,7 +2,7 @@
 
 import pytest
 
-from shakedown.diagnose.exceptions import category_of
+from shakedown.diagnose.exceptions import category_of, of_what_was_loaded
 from shakedown.domain.words import Category
 
 
@@ -62,3 +62,28 @@ def test_an_assert_over_hidden_states_and_embeddings_is_a_drafting_heads() -> No
         Category.SPECULATION
     )
     assert category_of("AssertionError", "assert hidden_states.shape[-1] == gizmo.shape[-1]") is Category.KERNEL_FAULT
+
+
+def test_an_argument_that_the_drafting_code_does_not_know_is_the_drafts_and_others_a_mismatch() -> None:
+    message = "turn() got an unexpected keyword argument 'gizmo'"
+    assert category_of("TypeError", message, [FRAME]) is Category.SPECULATION
+    assert category_of("TypeError", message, ["/vllm/worker/model_runner.py turn"]) is Category.ENVIRONMENT_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("places", "around"),
+    [
+        (["/vllm/model_executor/model_loader/bitsandbytes_loader.py load_weights"], []),
+        ([], ["INFO loader.py:1051] Loading weights with BitsAndBytes quantization.  May take a while ..."]),
+    ],
+)
+def test_a_weight_that_does_not_fit_while_it_is_quantised_is_quantizations(
+    places: list[str], around: list[str]
+) -> None:
+    assert of_what_was_loaded(Category.MODEL_FILES, places, around) is Category.QUANTIZATION
+    assert of_what_was_loaded(Category.MODEL_FILES, [], []) is Category.MODEL_FILES
+    assert of_what_was_loaded(Category.KERNEL_FAULT, places, around) is Category.KERNEL_FAULT
+
+
+def test_an_assert_that_something_is_supported_is_about_the_chip() -> None:
+    assert category_of("AssertionError", "assert is_gizmo_supported(self.gizmo)") is Category.ARCH_MISMATCH
