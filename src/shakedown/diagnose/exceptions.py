@@ -23,7 +23,7 @@ _SOURCE_FILE = re.compile(r"\.(?:cuh?|cpp|cc|hpp|h)\b")
 _WORD = re.compile(r"[^\s'\"]+")
 _MODEL_FILE = re.compile(r"\.(?:gguf|safetensors|json|bin|pth?)\b")
 _MODEL_NAME = re.compile(r"[A-Za-z]-?\d|\w-\w")
-_NOT_REBUILT = re.compile(r"(?P<type>\w+)\.__init__\(\) missing \d")
+_NOT_REBUILT = re.compile(r"\b(?P<type>\w{1,80})\.__init__\(\) missing \d")
 """A type whose exceptions cannot be passed between processes: its own name says what was raised."""
 _LONGEST_AROUND = 400
 """Longer lines are dumps of all settings: they name everything."""

@@ -10,8 +10,13 @@ from itertools import groupby
 from shakedown.diagnose.textline import Line
 
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`*\\|-=+/"
-_LONGEST_RUN = 12
+_LONGEST_RUN = 10
 """Real text and tables of real logs hold no word so often in succession."""
+_LONGEST_UNIT = 40
+_LONGEST_STRETCH = 24
+"""Characters that are one unit again and again; a unit comes at least eight times."""
+_TELLING_CHARACTERS = "!?@"
+"""What an answer is made of when it goes wrong, and no rule, border or progress bar is drawn with."""
 _FEWEST_WORDS = 40
 _LEAST_VARIED = 0.3
 """Share of different words among so many: prose has more than twice that."""
@@ -32,7 +37,26 @@ def is_repetitive_answer(line: Line) -> bool:
     words = [word for token in tokens if _is_word(word := token.strip(_PUNCTUATION))]
     run = max((sum(1 for _ in same) for _, same in groupby(words)), default=0)
     few = len(words) >= _FEWEST_WORDS and len(set(words)) <= _LEAST_VARIED * len(words)
-    return run >= _LONGEST_RUN or (few and len(words) >= _MOSTLY_WORDS * len(tokens))
+    return run >= _LONGEST_RUN or (few and len(words) >= _MOSTLY_WORDS * len(tokens)) or _has_a_stretch(line.body)
+
+
+def _has_a_stretch(text: str) -> bool:
+    """Whether some characters follow themselves again and again, as ``<|token_7|><|token_7|>`` does."""
+    for size in range(1, _LONGEST_UNIT + 1):
+        needed = max(_LONGEST_STRETCH, 8 * size) - size
+        length = 0
+        for place in range(size, len(text)):
+            length = length + 1 if text[place] == text[place - size] else 0
+            if length >= needed and _is_telling(text[place - size + 1 : place + 1]):
+                return True
+    return False
+
+
+def _is_telling(unit: str) -> bool:
+    """Whether a unit is part of a text: it has a small letter or a character that nothing is drawn with."""
+    if " " in unit or any(value in unit + unit for value in _VALUES):
+        return False
+    return any(character.islower() or character in _TELLING_CHARACTERS for character in unit)
 
 
 def _is_word(token: str) -> bool:

@@ -107,13 +107,16 @@ _TELLING = (
     (
         (
             r"pinned (?:host )?memory|cannot allocate memory|bad_alloc|cudamallochost|cudahost(?:alloc|register)|"
-            r"host memory|cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|memory pressure|\bcpu (?:memory|ram)\b|"
-            r"system memory|shared memory limit|node running low on memory"
+            r"host memory|cpu.{0,30}failed to allocate|failed to mmap|oom.?kill|killed process|"
+            r"memory pressure|\bcpu (?:memory|ram)\b|system memory|shared memory limit|node running low on memory"
         ),
         Category.HOST_OUT_OF_MEMORY,
     ),
     (
-        r"occupied by other|used by other processes|free memory on device|devices? .{0,20}(?:busy|unavailable)",
+        (
+            r"occupied by other|used by other processes|free memory on device|"
+            r"devices?(?:\(s\))? .{0,20}(?:busy|unavailable)"
+        ),
         Category.GPU_BUSY,
     ),
     (
@@ -131,7 +134,7 @@ _TELLING = (
         (
             r"processes are hanging|watchdog timeout|hang detected|detected a hang|health check failed|"
             r"stopped responding|couldn't get a response|no response (?:from|within)|rpc call to \w+ timed out|"
-            r"heartbeat|"
+            r"heartbeat|timed out waiting for (?:the )?(?:engine|worker|server|core|scheduler)|"
             r"^(?!.*(?:mooncake|nixl|nccl|rdma|bootstrap)).*(?:did not|failed to) "
             r"(?:start|respond|become ready|finish) (?:with)?in"
         ),
@@ -143,7 +146,7 @@ _TELLING = (
             r"\bn-?gram|lookahead|"
             r"accept(?:ed|ance)[ _]?(?:length|rates?|tokens)|suffix.?decoding|\bproposer|"
             r"tree.?mask|verify.?tokens|bonus.?tokens|"
-            r"\bnum_spec(?!ial)|\bspec_(?:tokens|steps|len|info|decode|algo)|hot_token|target.?(?:model|verify)"
+            r"\bnum_spec(?!ial)|\bspec_(?:tokens|steps|len|info|decode|algo)|hot_token|set_embed|\bmidlayer|target.?(?:model|verify)"
         ),
         Category.SPECULATION,
     ),
@@ -174,6 +177,7 @@ _TELLING = (
     ),
     (
         (
+            r"missing [\w-]{1,30} kernel|unavailable .{0,60}\bon (?:the |this |your )?current (?:platform|gpu|device)|"
             r"(?:invalid|unsupported) activation|expect\b.{0,40}head_?dim|"
             r"(?:attention|attn|backend|kernel|impl|runner|experts?)\w* (?:does not|doesn't|do not) (?:yet )?support|"
             r"selected backend \S+ is not valid|expects arch to be|"
@@ -213,6 +217,7 @@ _TELLING = (
     (
         (
             r"undefined symbol|shared object|no module named|cannot import|failed to import|not installed|pip install|"
+            r"failed to initialize (?:cuda|hip|rocm)|could not load any|json\.exception\.|"
             r"is already used by an? |already (?:been )?registered|"
             r"version.{0,60}(?:mismatch|does not match|incompatible|too old|not found|required|or (?:newer|"
             r"higher|later))|"
@@ -235,7 +240,7 @@ _TELLING = (
             r"compressed.?tensors|bitsandbytes|\bbnb|weight_scale|scale_inv|input_scale|_scales?\b|\bscales\b|qweight|"
             r"qzeros|bitmask|_amax|absmax|group.?size|zero_?points?\b|\bg_idx|\bwna\d+|block_[nk]\b|e4m3|e5m2|e8m0|float8_|\bw\d+a\d+|ggml.type|"
             r"tensor type \d|\bi?q\d_[k\d]|"
-            r"weights? of size torch\.size\(\[\d+, 1\]\)|"
+            r"^\d+ is not divisible by \d|weights? of size torch\.size\(\[\d+, 1\]\)|"
             r"(?:heads?|hidden|intermediate|partition|experts?|ep_size|tp_size|tensor parallel|weight|dim|size_[nk]|"
             r"features)\b.{0,80}(?:divisible|multiple of)|divisible by .{0,20}block|"
             r"block.?sizes?.{0,40}divisible|vocab.{0,40}divisible|page size of the layer"

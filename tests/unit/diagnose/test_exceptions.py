@@ -25,6 +25,11 @@ from shakedown.domain.words import Category
         ("libgizmo.so: undefined symbol: _ZN5gizmo", Category.ENVIRONMENT_MISMATCH),
         ("gizmo: error: argument --gizmo: invalid choice: 'x'", Category.BAD_ARGUMENTS),
         ("gizmo.cpp:3: GGML_ASSERT(gizmo) failed", Category.KERNEL_FAULT),
+        ("missing gizmo-gen kernel (gizmo)", Category.ARCH_MISMATCH),
+        ("TMA kernels unavailable for GizmoMoE on current platform", Category.ARCH_MISMATCH),
+        ("timed out waiting for engines to turn", Category.HANG),
+        ("7 is not divisible by 4", Category.QUANTIZATION),
+        ("failed to initialize CUDA: gizmo", Category.ENVIRONMENT_MISMATCH),
         ("gizmo turned", None),
     ],
 )

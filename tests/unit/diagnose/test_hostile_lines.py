@@ -36,8 +36,14 @@ WINDOW = 8_000
 """No text is longer when a pattern sees it: the scanner cuts a line to a window."""
 MOST_SECONDS = 1.0
 """Far above what a linear pattern needs for a window, far below what backtracking takes."""
-ONLY_AT_THE_START = {tracebacks._EXCEPTION, tracebacks._FRAME, textline._STREAM, textline._HEADER}
-"""Used with ``match``: never tried at every place of a line."""
+ONLY_AT_THE_START = {
+    tracebacks._EXCEPTION,
+    tracebacks._FRAME,
+    textline._STREAM,
+    textline._HEADER,
+    versions._CLAUSE,
+}
+"""Used with ``match`` or ``fullmatch``: never tried at every place of a line."""
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
@@ -153,3 +159,10 @@ def test_hostile_lines_end(unit: str) -> None:
     diagnose_lines([*log, wrapper])
     diagnose_lines(["failed: " + line, wrapper])
     assert time.process_time() - began < 10 * MOST_SECONDS
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_counting_what_the_last_lines_repeat_ends(unit: str) -> None:
+    began = time.process_time()
+    diagnose_lines([long_line(unit, 30_000)])
+    assert time.process_time() - began < MOST_SECONDS, unit

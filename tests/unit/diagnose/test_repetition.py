@@ -13,6 +13,8 @@ REPEATED = [
     " gizmo, gizmo, gizmo" * 6,
     '{"choices":[{"message":{"content":"' + "gizmo " * 20 + '"}}]}',
     "'1 + 1 = " + "\\n\N{ALEMBIC}" * 20 + "'",
+    "<|gizmo_token_247|>" * 8,
+    "gizmo" * 10,
     "the of a. the, the in of the a; the of in a the the of. " * 4,
 ]
 NO_ANSWERS = [
@@ -23,6 +25,10 @@ NO_ANSWERS = [
     "GPU0  X  " + "SYS " * 16,
     "None " * 16,
     "0 " * 40,
+    '{"token_logprobs":[' + "null," * 40 + "]}",
+    "-" * 80,
+    "#" * 80,
+    "+---" * 20,
     "\N{FULL BLOCK} " * 20,
     "layers.0.weight layers.1.weight " * 20,
     "INFO 11-29 18:35:25 [logger.py:41] Received request cmpl-7: prompt: '" + "hello " * 40 + "'",
