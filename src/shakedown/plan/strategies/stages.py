@@ -14,8 +14,12 @@ from shakedown.plan.strategies.surrogate import Belief
 _HOPELESS = 2.5
 """A combination of a pair that is so many standard deviations below the incumbent is not launched."""
 
-_WORTH_A_LAUNCH = 0.05
-"""Expected gain beyond the margin, in margins, for which an arm is launched."""
+_WORTH_A_LAUNCH = 0.025
+"""Expected gain beyond the margin, in margins, for which an arm is launched.
+
+At twice as much, 94 % of 200 simulated campaigns with undeclared interactions ended within 1 % of the best, not 96 %,
+one or two launches sooner; where nearly all arms are equal it would save a third of the launches (docs/strategies.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def test_of_many_equal_arms_only_a_few_are_confirmed() -> None:
     asked, end = play(STAGED, plan(SIX, launches=4), lambda s: 1.0 + 0.1 * int(s["a"][1]))
     often = [arm for arm in end.observations if end.order.count(arm) >= 4]
     assert len(often) <= 6
-    assert len(asked) <= 60
+    assert len(asked) <= len(end.arms) / 9
 
 
 def test_launch_noise_does_not_mislead_it() -> None:
