@@ -35,7 +35,7 @@ class ForcedLaunch:
 FORCED = "forced-acceptance"
 """Key of the fact that holds the runs, and name of their folder."""
 WARM_PASSES = 1
-"""Passes over the load points before the one that counts."""
+"""Passes over the load points before those that count."""
 
 
 def forced_launches(

@@ -15,9 +15,6 @@ from shakedown.domain.errors import ClientError
 from shakedown.domain.workload import Target
 from shakedown.engines.base import Probe
 
-CONNECTIONS = 128
-"""Most requests at once; the widest check sends 64."""
-
 
 class RefusedError(ClientError):
     """The server answered with a status of 400 to 499: it does not know the request, or will not do it."""
@@ -48,7 +45,7 @@ class Server:
             base_url=target.base_url.rstrip("/"),
             headers=headers | target.headers,
             timeout=target.request_timeout_s,
-            transport=Transport(verify_tls=target.verify_tls, connections=CONNECTIONS),
+            transport=Transport(verify_tls=target.verify_tls),
         )
 
     def __enter__(self) -> Self:

@@ -11,9 +11,6 @@ import httpx
 from shakedown.client.transport import Transport
 from shakedown.domain.errors import ClientError
 
-CONNECTIONS = 32
-"""Most requests at once."""
-
 
 class ControlClient:
     """Small synchronous JSON client with a base URL; safe to share between threads.
@@ -42,7 +39,7 @@ class ControlClient:
             base_url=base_url.rstrip("/"),
             headers=sent,
             timeout=timeout_s,
-            transport=Transport(verify_tls=verify, connections=CONNECTIONS),
+            transport=Transport(verify_tls=verify),
         )
 
     def __enter__(self) -> Self:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import httpx
 
+CONNECTIONS = 128
+"""Most requests at once, and most connections kept; the widest check sends 64."""
+
 
 class Transport(httpx.BaseTransport):
     """Sends a request once more where a connection used before was closed without an answer.
@@ -18,12 +21,11 @@ class Transport(httpx.BaseTransport):
 
     Args:
         verify_tls: False accepts any certificate.
-        connections: most connections, open or kept.
     """
 
-    def __init__(self, *, verify_tls: bool, connections: int) -> None:
+    def __init__(self, *, verify_tls: bool) -> None:
         # trust_env=False: a proxy in the environment must never stand between a client and the server beside it.
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
         self._inner = httpx.HTTPTransport(verify=verify_tls, limits=limits, trust_env=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -73,3 +73,15 @@ def test_a_server_that_answers_nothing_is_not_asked_twice(ask: Callable[[str, in
         with pytest.raises(ClientError, match="RemoteProtocolError"):
             ask(url, 1)
         assert came == [1]
+
+
+@pytest.mark.parametrize("ask", [ask_as_control, ask_as_check])
+def test_a_proxy_in_the_environment_stands_aside(
+    ask: Callable[[str, int], list[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with answering(1) as (url, _):
+        assert ask(url, 1) == [{"fine": 1}]
