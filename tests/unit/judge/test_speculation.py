@@ -82,6 +82,8 @@ def test_the_crossover_concurrency_is_advised() -> None:
     ("speed", "accepted", "drafted", "reason"),
     [
         (150, 256, 280, "it pays"),
+        (101, 256, 280, "within the margin"),
+        (99, 100, 1000, "within the margin"),
         (80, 100, 1000, "drafts are too poor"),
         (60, 256, 280, "verification is too dear"),
         (85, 200, 390, "costs more than the accepted drafts save"),

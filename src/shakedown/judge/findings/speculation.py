@@ -79,7 +79,10 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
     crossing = crossover(gains)
     return Finding(
         kind=KIND,
-        summary=_sentence(way, workload.name, seen, needed, overall) + _beyond_cap(levels),
+        summary=_sentence(way, workload.name, seen, needed, overall)
+        + _reason(seen, needed, overall, judged.evidence.margin)
+        + "."
+        + _beyond_cap(levels),
         evidence={
             "way": way,
             "workload": workload.name,
@@ -97,7 +100,7 @@ def _finding(judged: Judged, way: str, records: list[CandidateRecord], workload:
             "best_draft_tokens": {str(at): {"draft_tokens": n, "gain": ratio - 1} for at, (n, ratio) in best.items()},
         },
         candidates=ids,
-        advice=_advice(levels, seen, needed, overall) + _length_advice(best),
+        advice=_advice(levels, seen, needed, overall, judged.evidence.margin) + _length_advice(best),
     )
 
 
@@ -214,7 +217,7 @@ def _level_evidence(level: _Level) -> dict[str, object]:
 def _sentence(way: str, workload: str, seen: Speculation, needed: float | None, overall: float | None) -> str:
     if not seen.drafting:
         generated = f" while {seen.generated:.0f} tokens were generated" if seen.generated else ""
-        return f"Speculation ({way}) drafted nothing on {workload}{generated}."
+        return f"Speculation ({way}) drafted nothing on {workload}{generated}"
     rate = f" ({percent(seen.acceptance_rate)} of drafts accepted)" if seen.acceptance_rate is not None else ""
     parts = [f"accept length {seen.accept_length:.2f}{rate}"]
     if seen.verified_share < _NEARLY_ALL:
@@ -223,12 +226,14 @@ def _sentence(way: str, workload: str, seen: Speculation, needed: float | None, 
         parts.append(f"break-even {needed:.2f}")
     if overall is not None:
         parts.append(f"{gain(overall)} against the same without")
-    return f"Speculation ({way}) on {workload}: {', '.join(parts)}{_reason(seen, needed, overall)}."
+    return f"Speculation ({way}) on {workload}: {', '.join(parts)}"
 
 
-def _reason(seen: Speculation, needed: float | None, overall: float | None) -> str:
-    if needed is None or overall is None:
+def _reason(seen: Speculation, needed: float | None, overall: float | None, margin: float) -> str:
+    if not seen.drafting or needed is None or overall is None:
         return ""
+    if _within(overall, margin):
+        return f"; that lies within the margin of {percent(margin)}: neither gain nor loss is shown"
     if overall > 1:
         return "; it pays"
     if seen.most_possible is not None and seen.most_possible < needed:
@@ -238,18 +243,26 @@ def _reason(seen: Speculation, needed: float | None, overall: float | None) -> s
     return "; a verification step costs more than the accepted drafts save"
 
 
-def _advice(levels: list[_Level], seen: Speculation, needed: float | None, overall: float | None) -> str:
+def _within(ratio: float, margin: float) -> bool:
+    """Whether a ratio is too near to one to be called a gain or a loss."""
+    return abs(math.log(ratio)) <= math.log1p(margin)
+
+
+def _advice(levels: list[_Level], seen: Speculation, needed: float | None, overall: float | None, margin: float) -> str:
     if not seen.drafting:
         return "Leave it out for this workload, or use a drafter that finds drafts in such text."
     alike = [level for level in levels if level.ratio and level.concurrency and not level.capped]
-    paying = [level.concurrency for level in alike if level.ratio and level.ratio > 1 and level.concurrency]
-    losing = [level.concurrency for level in alike if level.ratio and level.ratio <= 1 and level.concurrency]
+    shown = [level for level in alike if level.ratio and not _within(level.ratio, margin)]
+    paying = [level.concurrency for level in shown if level.ratio and level.ratio > 1 and level.concurrency]
+    losing = [level.concurrency for level in shown if level.ratio and level.ratio < 1 and level.concurrency]
     if paying and losing and max(paying) < min(losing):
         return f"Use it up to concurrency {max(paying)} and switch it off beyond: it no longer pays at {min(losing)}."
     if levels and not alike and overall is not None:
         return "Set the limit of running requests explicitly, equal with and without speculation, and measure again."
     if overall is None:
         return "Add a candidate that differs in speculation alone, to know what it brings."
+    if _within(overall, margin):
+        return "Leave it out for this workload, or measure with more launches or repeats to show what it brings."
     return "Keep it for this kind of text." if overall > 1 else _mend(seen, needed)
 
 
